@@ -89,7 +89,8 @@ $B/%.o: %.S
 
 $B/gen/kinds.inc: $(KINDS)
 	@mkdir -p $(@D)
-	@cat /dev/null $(KINDS) | LC_ALL=C sort -t'(' -k2n > $@.tmp && (cmp -s $@.tmp $@ || mv $@.tmp $@); rm -f $@.tmp; touch $@
+	@awk '/^KIND/ && NR > 1 { print "" } { sub(/^ +/, " "); printf "%s", $$0 } END { print "" }' $(KINDS) | \
+		LC_ALL=C sort -t'(' -k2n > $@.tmp && (cmp -s $@.tmp $@ || mv $@.tmp $@); rm -f $@.tmp; touch $@
 $B/gen/commands.inc: $(COMMANDS) src/control/commands.awk
 	@mkdir -p $(@D)
 	@awk -f src/control/commands.awk $(COMMANDS) > $@.tmp && (cmp -s $@.tmp $@ || mv $@.tmp $@); rm -f $@.tmp; touch $@

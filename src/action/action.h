@@ -56,14 +56,14 @@ enum action_end {
 };
 const char *action_end_name(enum action_end e); /* "ok" "denied" ... */
 
-/* What is wanted. Bytes are bytes: any of them may hold anything but NUL in argv, path, env. */
+/* A requested action. argv, path, and env may hold any bytes but NUL. */
 struct action_spec {
 	enum action_kind kind;
 	uint64_t cause, agent, box;
-	uint64_t
-		within; /* connect: the running action whose command makes it; @agent is that one's. It stops with it, not when its
-				  agent is paused, and is no further action of its agent's budget. 0: unknown, or none */
-	uint64_t call;	/* the script's number for what it waits for; 0 none */
+	uint64_t within; /* connect: the running action whose command connects; @agent is its agent.
+			 * It ends with that action, doesn't stop when its agent is paused, and
+			 * isn't counted in its agent's budget. 0: unknown, or none */
+	uint64_t call;	 /* the script's number for the call that waits; 0 none */
 	/* name a person knows it by: "shell", "run_tests", "sg.host.push"; may be NULL */
 	const char *tool;
 	struct strv argv; /* exec, shell, host; else empty */
@@ -96,21 +96,21 @@ struct action_spec {
 	const char *said; /* what the agent said with it; may be NULL */
 };
 
-/* What was wanted, out of the body of a recorded action.requested: for policy over old sessions
- * (policy_judge), and for what is held again. Environment values and stdin are not in a record.
- * Owns what is in it; release it. ERR_PARSE. */
+/* The request, from the body of a recorded action.requested: for policy over old sessions
+ * (policy_judge), and for actions held again. A recording has no environment values and no stdin.
+ * Owns its contents; release it. ERR_PARSE. */
 NODISCARD int action_spec_from_json(struct action_spec *out, const json_t *requested,
 				    struct err *err);
 void action_spec_release(struct action_spec *s);
 
-/* Works outside of every box by itself: host tools, fetch, MCP servers of the host. */
+/* Works outside of every sandbox: host tools, fetch, MCP servers of the host. */
 bool action_on_host(const struct action_spec *s);
-/* fetch: "url" and "method" of its args; NULL for what has none. Borrowed. */
+/* fetch: "url" and "method" of its args; NULL for other kinds. Borrowed. */
 const char *action_url(const struct action_spec *s);
 const char *action_method(const struct action_spec *s);
 
 struct action;
-/* The answer for whoever asked; borrowed for the callback. */
+/* The answer for the caller; borrowed for the callback. */
 struct action_result {
 	uint64_t id;
 	enum action_end end;
@@ -164,12 +164,12 @@ const struct hash *action_intent(const struct action *a);
 /* From the effector, while RUNNING. Raw bytes: the recorder cleans them before anybody gets
  * them. */
 void action_output(struct action *a, enum record_stream s, const void *bytes, size_t len);
-/* The bytes of @s so far are told in full, also what could be the beginning of a secret; returns
- * how many they are as recorded. For an effect that is several commands: where one ends and the
- * next begins. */
+/* Flushes the bytes of @s so far in full, also those that could start a secret; returns their
+ * number as recorded. For an effect that is several commands: where one ends and the next
+ * starts. */
 uint64_t action_output_mark(struct action *a, enum record_stream s);
-/* How long the way into the box took, and how long it ran there; before action_ended. What is left
- * of its time is the way back. Not called: all of it was in the box. */
+/* The time of the way into the sandbox, and of the run there; before action_ended. The rest of its
+ * time is the way back. Not called: all time was spent in the sandbox. */
 void action_took(struct action *a, int64_t out_us, int64_t box_us);
 /* recorder behind: stop reading until it is false (poll per turn) */
 bool action_flooded(const struct action *a);

@@ -1,4 +1,4 @@
-/* Budgets form a tree: what is set aside or used counts in a budget and in all above it. */
+/* Budgets form a tree: reserved and used amounts count in a budget and in all above it. */
 #include "action/budget_recover.h"
 #include "action/gate_priv.h"
 
@@ -9,8 +9,8 @@ enum what { USD, TOKENS, TIME, STEPS, ACTIONS, WHAT_NR };
 static const char *const budget_what_name[WHAT_NR] = { "uusd", "tokens", "time_us", "steps",
 						       "actions" };
 
-/* What an action sets aside may stand in arguments that a model wrote, and what it used is said by
- * whoever did it: neither gives a budget more than it has, nor makes its sums overflow. */
+/* The amount that an action reserves may come from arguments that a model wrote, and the amount
+ * used from the effector: neither gives a budget more than it has, nor makes its sums overflow. */
 static int64_t budget_amount(const json_t *o, const char *key)
 {
 	static const int64_t most = INT64_C(100000000000000); /* a hundred million dollars */
@@ -117,7 +117,7 @@ static void budget_event(struct gate *g, const struct budget *b, uint16_t kind, 
 	record_append_json(g->record, kind, b->id, b->agent, 0, 0, body);
 }
 
-/* 80 percent is said once. */
+/* Warns once at 80 percent. */
 static void budget_warn(struct gate *g, struct budget *b)
 {
 	for (int i = 0; i < WHAT_NR; i++)
@@ -379,7 +379,7 @@ void gate_charge(struct gate *g, uint64_t agent, int64_t uusd)
 		gate_budget_spend(g, b->id, &(struct budget_limits){ .uusd = uusd });
 }
 
-/* The least of what it and those above it have left. */
+/* The least that this budget and those above it have left. */
 json_t *gate_budget_left(struct gate *g, uint64_t budget)
 {
 	json_t *o = json_object();

@@ -1,6 +1,6 @@
-/* Budgets after a crash or in a fork: they are what the record says, limits, extensions and what
- * was used; a session that goes on does not begin to count anew. Loop thread only; called by
- * gate_recover with the events in order. */
+/* Budgets after a crash or in a fork, rebuilt from the recording: limits, extensions, and amounts
+ * used; a resumed session doesn't count from zero. Loop thread only; called by gate_recover with
+ * the events in order. */
 #ifndef ACTION_BUDGET_RECOVER_H
 #define ACTION_BUDGET_RECOVER_H
 

@@ -162,7 +162,7 @@ struct gate_box *gate_make_box(struct gate *g, uint64_t id)
 		return b;
 	b = NEW(struct gate_box);
 	b->id = id;
-	b->wall = WALL_NONE; /* until somebody says what stands around it */
+	b->wall = WALL_NONE; /* until gate_box sets its isolation */
 	GROW(g->box, g->nr_boxes, g->cap_boxes);
 	g->box[g->nr_boxes++] = b;
 	return b;
@@ -392,7 +392,7 @@ struct action *gate_add_action(struct gate *g)
 	return a;
 }
 
-/* The same thing was held when the supervisor died: it goes on under its old id. */
+/* The same action was held when the supervisor died: it continues under its old id. */
 static struct action *adopt_orphan(struct gate *g, const struct hash *intent)
 {
 	for (struct action *a = g->all; a; a = a->next)

@@ -28,8 +28,8 @@ struct gate_judge {
 };
 
 struct gate_ops {
-	/* After action.ended of something that may have written: take a snapshot, then call
-	 * gate_settled(action). The next writing action of that box, and whoever asked for this
+	/* After action.ended of an action that may have written: take a snapshot, then call
+	 * gate_settled(action). The next writing action of that sandbox, and the caller of this
 	 * one, wait for it. NULL = no snapshots. */
 	void (*snapshot)(void *self, uint64_t action, uint64_t box);
 	/* A held action has arrived or gone (notification, screens). */
@@ -62,17 +62,17 @@ void gate_box(struct gate *g, uint64_t box, enum gate_wall wall, const char *pro
 	      const char *name);
 /* its open actions end interrupted or cancelled by their effector */
 void gate_box_gone(struct gate *g, uint64_t box);
-/* While a box is locked (counted) none of its actions starts; those that may run queue. Quiet:
- * nothing of it is on its way to a start, and no file action runs (what runs as a process can be
- * frozen). */
+/* While a sandbox is locked (counted) none of its actions starts; allowed ones queue. Quiet: none
+ * of its actions is about to start, and no file action runs (a process can be frozen, a file action
+ * can't). */
 void gate_box_lock(struct gate *g, uint64_t box, bool locked);
 bool gate_box_quiet(const struct gate *g, uint64_t box);
 /* Whose actions run in @box or are about to, each agent once, 0 for the script (but not what it
  * left running in the background, nor what a person does there); none: whose action began there
  * last. How many. */
 size_t gate_box_users(const struct gate *g, uint64_t box, uint64_t **out); /* *out: owned */
-/* The commands and shells that run in @box now, a person's too, oldest first. How many. *out:
- * owned; what it names, borrowed */
+/* The commands and shells that run in @box now, also yours, oldest first. Returns how many. *out:
+ * owned; its elements are borrowed */
 size_t gate_box_commands(const struct gate *g, uint64_t box, struct action ***out);
 void gate_agent(struct gate *g, uint64_t agent, const char *name);
 /* An ask whose rule names no timeout is denied after @us without an answer; 0 = it waits for
@@ -124,29 +124,29 @@ struct decide {
 	/* what the person typed, when a rule says "confirm": the box's name, else the tool's or
 	 * kind's */
 	const char *confirm;
-	/* approve: what runs is the difference that this preview made, brought about by @with */
+	/* approve: the effect is the difference that this dry run made, applied by @with */
 	uint64_t promote;
 	const struct effector *with; /* must live until the action's end */
-	const json_t *
-		others; /* with a waiver or a rule: ids of held actions that were named to the person as answered by it,
-				  * too. Those that are still, get a decision of their own. Borrowed; NULL none */
-	json_t *others_done; /* the ids of those are appended here; borrowed, may be NULL */
+	const json_t *others; /* with a session approval or a rule: ids of held actions that it also
+			 * answers, as you were shown. Those still held get a decision of their own.
+			 * Borrowed; NULL none */
+	json_t *others_done;  /* the ids of those are appended here; borrowed, may be NULL */
 	/* the gate's own: this one goes with the decision about that one */
 	uint64_t with_action;
 	json_t *who;
 };
-/* ERR_NOENT not held (the text says who decided and when, if somebody did), ERR_INVALID intent
- * differs, the edit or the waiver is wrong, or a high-risk action's box has changed since it was
- * shown (it is held again with the new state; the next approval counts), ERR_BUSY after a crash
- * until its script has submitted it again, ERR_DENIED when a rule wants a word typed that @confirm
- * is not. Asking twice for high risk is the screens' business. */
+/* ERR_NOENT not held (the text names the decision, its author, and its time, if there was one),
+ * ERR_INVALID intent differs, the edit or the waiver is wrong, or a high-risk action's sandbox has
+ * changed since it was shown (it is held again with the new state; the next approval counts),
+ * ERR_BUSY after a crash until its script has submitted it again, ERR_DENIED when a rule requires a
+ * typed word that differs from @confirm. Screens ask twice for high risk, the gate doesn't. */
 NODISCARD int gate_decide(struct gate *g, const struct decide *d, struct err *err);
 
 /* May @d be decided now? As gate_decide, without doing it. */
 NODISCARD int gate_may_decide(struct gate *g, const struct decide *d, struct err *err);
 
 /* Patterns to choose from for DECIDE_APPROVE with .waiver, narrowest first, from the parts that
- * were not allowed, each with what it would have matched among the actions of this session:
+ * require approval, each with its matches among the actions of this session:
  * [{"pattern","wide","matched":n,"denied":n,"actions":[id...]}], newest first, at most 50 ids.
  * Returns owned; empty when the action is gone, not held by a question, or cannot be waived. */
 json_t *gate_waiver_proposals(struct gate *g, uint64_t action);
@@ -182,16 +182,16 @@ bool gate_paused(const struct gate *g, uint64_t agent);
 NODISCARD int gate_hold(struct gate *g, const char *filter, json_t *who, struct err *err);
 /* The event of the newest hold or waiver that can be taken back; 0: there is none. */
 uint64_t gate_newest_set(struct gate *g);
-/* The filter of before holds again, or the waiver lifts nothing any more: @said gets which. False:
+/* The earlier filter applies again, or the session approval is revoked: @said gets which. False:
  * @seq is neither. */
 bool gate_take_back(struct gate *g, uint64_t seq, json_t *who, struct buf *said);
 
 /* Budgets: a tree of reservations. An action is counted in the newest budget of its agent (else in
  * that of agent 0) and in all above it: actions by one, time_us by how long it ran, uusd and tokens
  * by "cost_uusd" and "tokens" in the body of action.ended. "reserve":{"uusd","tokens"} in its args
- * is set aside before it runs. What is used up asks: the action is held for the reason "budget"
- * until somebody extends the budget, approves this one action, or denies it (END_BUDGET). Questions
- * to people, snapshots and what people do themselves are not counted. */
+ * is reserved before it runs. An exhausted budget requires approval: the action is held for the
+ * reason "budget" until you extend the budget, approve this one action, or deny it (END_BUDGET).
+ * Questions to you, snapshots, and your own actions are not counted. */
 struct budget_limits {
 	int64_t uusd, tokens, time_us, steps, actions;
 }; /* 0 = no limit */
@@ -213,10 +213,10 @@ char *gate_budget_empty(struct gate *g, uint64_t budget);
 bool gate_counts_dollars(struct gate *g, uint64_t agent);
 json_t *gate_budget_left(struct gate *g, uint64_t budget); /* returns owned {"uusd":..,...} */
 
-/* {"held":[{...}], "paused":[...], "hold":"...", "budgets":[...]}: state for whoever attaches
+/* {"held":[{...}], "paused":[...], "hold":"...", "budgets":[...]}: state for clients that attach
  * later. Returns owned. */
 json_t *gate_state(struct gate *g);
-/* Is @a held for a decision? What only a pause keeps back is not: somebody lets its agent go on. */
+/* Is @a held for a decision? An action kept back only by a pause is not: you resume its agent. */
 bool gate_waits(const struct action *a);
 /* The same of a row of gate_state's "held"; and how many of them do. */
 bool gate_row_waits(const json_t *row);

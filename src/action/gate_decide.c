@@ -374,7 +374,7 @@ void action_timed_out(struct action *a)
 		append_decided(a, &d, "timeout", action_tree_changed(a));
 		a->reasons &= ~(unsigned)HOLD_ASK;
 		if (a->reasons)
-			return; /* a pause or a hold still stands */
+			return; /* a pause or a hold remains */
 		action_unhold(a);
 		a->by_person = true;
 		action_admit(a);

@@ -1,6 +1,6 @@
-/* "Also allow this host": a command that is approved for the session goes on to ask once for each
- * connection that it makes. Which hosts those are is known from its words and from a try of it;
- * here is which of them would be asked about, and what a waiver for them would have covered. */
+/* "Also allow this host": a command approved for the session still asks once for each connection
+ * that it makes. Its hosts are known from its arguments and from a dry run of it; this file finds
+ * those that would require approval, and the past actions that a waiver for them covers. */
 #include "action/gate_priv.h"
 
 #include <ctype.h>

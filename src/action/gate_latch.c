@@ -6,7 +6,7 @@
 
 #include "base/clock.h"
 
-/* What people do themselves goes on while agents are paused. */
+/* Your own actions continue while agents are paused. */
 static bool by_people(const struct action_spec *s)
 {
 	return s->person || (!s->agent && (s->kind == ACT_SHELL || s->kind == ACT_ROLLBACK ||
@@ -278,7 +278,7 @@ void hold_set(struct gate *g, struct filter *f, const char *text, uint64_t seq)
 	g->hold_seq = seq;
 }
 
-/* --- for whoever attaches later --------------------------------------------------------------- */
+/* --- for clients that attach later ----------------------------------------------------------- */
 
 static json_t *hold_row(const struct action *a)
 {

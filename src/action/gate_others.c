@@ -109,7 +109,7 @@ void others_decide(struct gate *g, const struct decide *d)
 	for (size_t i = 0; i < json_array_size(d->others); i++) {
 		struct action *a =
 			gate_action(g, (uint64_t)json_integer_value(json_array_get(d->others, i)));
-		waivers_expire(g); /* what may be used so many times is used up by others, too */
+		waivers_expire(g); /* a waiver with limited uses is used up by others, too */
 		if (!a || a->id == d->action || !gate_others_asked(a) ||
 		    verdict_now(a, g->policy, g->nr_policies, g->waiver, g->nr_waivers) != v ||
 		    gate_others_stays(a, v))

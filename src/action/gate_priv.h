@@ -1,7 +1,7 @@
 /* Between the files of the gate. gate.c: submit, judge. gate_run.c: start, end. gate_decide.c:
- * people. gate_waiver.c: for the session. gate_host.c: hosts with it. gate_others.c: what goes with
- * it. gate_latch.c: pause, step, holds. budget.c: budgets. gate_recover.c: after a crash.
- * gate_body.c: bodies of events, intent hash. */
+ * decisions. gate_waiver.c: session approvals. gate_host.c: their hosts. gate_others.c: other
+ * actions answered by a decision. gate_latch.c: pause, step, holds. budget.c: budgets.
+ * gate_recover.c: after a crash. gate_body.c: bodies of events, intent hash. */
 #ifndef ACTION_GATE_PRIV_H
 #define ACTION_GATE_PRIV_H
 
@@ -62,8 +62,8 @@ struct action {
 	struct when *when;
 	size_t nr_when, when_left;
 	unsigned reasons; /* enum hold_reason */
-	unsigned todo;	  /* enum todo: what is put off to the end of the turn */
-	bool by_person;	  /* somebody said yes to this very intent */
+	unsigned todo;	  /* enum todo: work put off to the end of the turn */
+	bool by_person;	  /* you approved this very intent */
 	bool released;	  /* a latch let it pass: not held again for a hold or a pause */
 	bool prepared, cancelled, edited, started, counted;
 	bool settling; /* has ended; its snapshot is being taken */
@@ -72,9 +72,9 @@ struct action {
 	int64_t deadline_us; /* monotonic: a question's, or that of its `when`; 0 = none */
 	int64_t until_us;    /* the same as wall time, for people */
 	int64_t held_us;     /* wall: since when it has been held */
-	/* asked for; held since, so long until now; may run; its turn */
+	/* requested; held since, total time held; admitted; its turn */
 	int64_t asked_us, hold_us, people_us, admitted_us, begun_us;
-	int64_t queued_us; /* so long it waited for a turn that a pause took from it */
+	int64_t queued_us; /* time it waited for a turn that a pause took from it */
 	int64_t started_us;
 	int64_t out_us, box_us; /* action_took; box -1 = not told */
 	int64_t reserved[5];	/* in its budgets */
@@ -172,15 +172,15 @@ bool gate_latched(struct gate *g, struct action *a);
 bool gate_holds(struct gate *g, const struct action *a);
 void action_hold(struct action *a, unsigned reasons);
 void action_unhold(struct action *a);
-/* it is not held any more, or held anew: what it has waited for people so far */
+/* it left the hold, or held anew: adds up its time pending approval */
 void action_waited(struct action *a);
 /* Takes @what from the reasons of a held action; with none left it goes its way. */
 void action_release(struct action *a, unsigned what, const char *by);
 
 /* gate_decide.c */
 bool action_tree_changed(struct action *a); /* its box's files, since it was shown */
-/* Decides a held @a as @d says (approve or deny), recorded as a decision of its own; nothing is
- * looked at any more. */
+/* Decides a held @a as @d says (approve or deny), recorded as a decision of its own; without
+ * further checks. */
 void decision_carry_out(struct action *a, const struct decide *d);
 void action_timed_out(struct action *a);
 /* The word that an approval of it must be given with; NULL = none. */
@@ -193,7 +193,7 @@ void waivers_expire(struct gate *g);
 void waivers_used(struct action *a);
 /* the same, whatever its judgement was when it was held */
 void waivers_used_by(const struct action *a);
-/* the same, of what was recorded */
+/* the same for a recorded action */
 void waivers_touched(struct gate *g, uint64_t agent, const struct policy_subject *subject);
 void waiver_drop(struct gate *g, uint64_t seq);
 json_t *waivers_json(struct gate *g); /* [{"event","kind","pattern","agent","until_us","uses"}] */

@@ -1,5 +1,5 @@
-/* After a crash, or in a copy: the record says what was open. What had begun has an unknown end;
- * what was held is held again. */
+/* After a crash, or in a copy: the recording names the open actions. A started action has an
+ * unknown end; a held action is held again. */
 #include "action/budget_recover.h"
 #include "action/gate_priv.h"
 
@@ -51,7 +51,7 @@ static void see_waiver(struct gate *g, uint64_t seq, const json_t *body)
 	g->waiver[g->nr_waivers++] = w;
 }
 
-/* What was good for so many times is less by what it has lifted since. */
+/* A waiver with limited uses has fewer left: those recorded since. */
 static void use_waivers(struct gate *g, const struct open_action *o)
 {
 	struct err ignored = ERR_INIT;
@@ -195,8 +195,7 @@ static void gate_recover_see(struct recovery *r, const struct event *ev)
 	}
 }
 
-/* Of a fork nothing has died: what was open in the part that it was begun with goes on in the other
- * session. */
+/* A fork loses nothing: actions that were open at its start continue in the original session. */
 static const char *why_unknown(const struct open_action *o, uint64_t copied)
 {
 	if (o->last > copied)

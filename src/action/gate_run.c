@@ -19,7 +19,8 @@ static void gate_run_on_barrier(void *self)
 	intent_of(&a->spec, b ? b->profile : NULL, &now);
 	if (!hash_eq(&now, &a->intent)) {
 		action_finish(a, END_FAILED, NULL,
-			      "it is not what was judged any more; nothing was started", NULL);
+			      "the action changed after its policy check; nothing was started",
+			      NULL);
 		return;
 	}
 	failpoint_hit("gate.start");
@@ -134,7 +135,7 @@ bool gate_box_quiet(const struct gate *g, uint64_t box)
 	return true;
 }
 
-/* What the script leaves running in the background serves whoever works in the box. */
+/* A command that the script leaves running in the background serves every agent of the sandbox. */
 static bool uses_box(const struct action *a, uint64_t box)
 {
 	bool begun = a->state == ACTION_QUEUED || a->state == ACTION_BARRIER ||
@@ -199,9 +200,8 @@ static void leave_queue(struct gate_box *b, const struct action *a)
 		}
 }
 
-/* The box is free for the next one, or will be when its files have been looked at: @a is told of
- * its end after that, so that whatever follows from its answer comes after the tree that it
- * left. */
+/* The sandbox is free for the next action, or will be when its files have been scanned: @a reports
+ * its end after that, so that the agent's next request comes after the snapshot of this action. */
 static void leave_box(struct action *a, bool ran)
 {
 	struct gate *g = a->gate;
@@ -231,13 +231,13 @@ void gate_settled(struct gate *g, uint64_t action)
 	for (size_t i = 0; i < g->nr_boxes; i++)
 		if (g->box[i]->busy == action) {
 			const struct action *a = gate_action(g, action);
-			if (!a) /* else it runs: nobody can have settled it yet */
+			if (!a) /* else it runs and is not settled */
 				next_in_box(g->box[i]);
 			return;
 		}
 }
 
-/* Where its time went; what is nothing is left out. */
+/* The times of its phases; zeros are left out. */
 static json_t *times_of(const struct action *a, int64_t dur)
 {
 	int64_t gate = a->asked_us ? (a->admitted_us ? a->admitted_us : clock_awake_us()) -
@@ -384,7 +384,7 @@ void gate_cancel(struct gate *g, uint64_t id, const char *how, const char *why)
 		}
 		break;
 	case ACTION_RUNNING:
-		free(a->why); /* what its agent is told, unless how it ends says more */
+		free(a->why); /* the reason for its agent, unless its end has a better one */
 		a->why = why ? mem_strdup(why) : NULL;
 		if (a->eff->cancel)
 			a->eff->cancel(a->eff->self, a, how);

@@ -1,5 +1,5 @@
-/* What a decision goes on to say for later actions: waivers, and what each would have covered of
- * what came before. */
+/* The part of a decision that lasts: session approvals, and the past actions that each would have
+ * covered. */
 #include "action/gate_priv.h"
 
 #include <stdlib.h>

@@ -23,9 +23,9 @@ bool glob_match(enum glob_kind kind, const char *pattern, const char *text, size
 enum glob_answer glob_match_unknown(enum glob_kind kind, const char *pattern, const char *prefix,
 				    size_t prefix_len, const char *suffix, size_t suffix_len);
 
-/* A word pattern against the words of one command; shell.h has the words. @certain: an allow, which
- * must not be fooled by a program of the same name elsewhere, and whose pattern must reach to the
- * last word. For the others a pattern with "..." need not: options stand in any order. */
+/* A word pattern against the words of one command; shell.h has the words. @certain: for an allow,
+ * which must not match a program of the same name elsewhere, and whose pattern must reach to the
+ * last word. For the others a pattern with "..." need not: options can be in any order. */
 struct shell_part;
 enum glob_answer words_match(const char *pattern, const struct shell_part *part, bool certain);
 

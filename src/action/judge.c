@@ -109,7 +109,7 @@ static void find_default(struct policy *const *policies, size_t nr, enum gate_wa
 	}
 }
 
-/* Rule 11: has somebody answered this ask once and for all, for the part @bit? */
+/* Rule 11: does an added rule answer this ask for the part @bit? */
 static bool ask_lifted(const struct judgement *j, const struct match *ask, uint64_t bit)
 {
 	enum verdict one;

@@ -1,8 +1,8 @@
-/* Policy: what may be done without a person, what must be asked, what never happens. Rules are
- * plain data, judged by C; the same code answers live in the gate, in `policy check` and `policy
- * explain`, and over recorded sessions.
+/* Policy: which actions are allowed, require approval, or are denied. Rules are plain data, matched
+ * by C; the same code answers in the gate, in `policy check` and `policy explain`, and over
+ * recorded sessions.
  *
- * A policy file is Lua. It is run once in a Lua host, which hands over this JSON
+ * A policy file is Lua. It runs once in a Lua host, which returns this JSON
  * (lua/sandglass/policy.lua makes it):
  *
  *   { "file": "./policy.lua",            required: named in every verdict
@@ -10,19 +10,19 @@
  *     "rules": [ RULE, ... ] }
  *   RULE: { "name": "no-push", "verdict": "ask", "line": 22,            required (line > 0)
  *     "kind": LIST of kinds (exec read write edit connect model host mcp ask snapshot rollback
- *     merge put get shell fetch)
- *     "cmd":  LIST of word patterns      "path": LIST of path globs     "host": LIST of host
- *             patterns
- *     "tool": LIST of name globs         "agent": LIST, "box": LIST of name globs
+ *             merge put get shell fetch)
+ *     "cmd":  LIST of word patterns      "path": LIST of path globs
+ *     "host": LIST of host patterns      "tool": LIST of name globs
+ *     "agent": LIST, "box": LIST of name globs
  *     "url":  LIST of globs over the whole address of a fetch (https://a.example/ and a star: end
  *             the host with /)
  *     "method": LIST (GET, POST, ...) of a fetch
- *     "where": "box" | "host"            "tainted": true                "match": filter
- *                                        (query/filter.h)
+ *     "where": "box" | "host"            "tainted": true
+ *     "match": filter (query/filter.h)
  *     "when": true | N                   a function decides, if all of the above matched; N = the
- *                                        host's own number of
- *                                        the function, true = the rule's place in the list, from 1
- *     "why": text for people             "say": text for the model (a denial)
+ *                                        host's own number of the function, true = the rule's
+ *                                        place in the list, from 1
+ *     "why": text for the reviewer       "say": text for the model (a denial)
  *     "risk": "low" | "medium" | "high"  "confirm": "type"              "limit": {"time_us": n}
  *     "timeout_us": n                    "on_timeout": "deny" | "hold" | "allow"   (asks only)
  *     "lifts": LIST of names of asks     (allows of a file of added rules only: "added": true
@@ -30,54 +30,41 @@
  *   LIST: one string or an array of strings. Unknown keys are errors that name file:line and the
  *   nearest known key.
  *
- * What matches:
- *  1. All that a rule names must match. In a list one is enough; items that begin with "!" mean
- *  "anything but": none of
- *     them may match. Kind, tool, agent, box: exact or `*`.
+ * Matching:
+ *  1. All fields of a rule must match. In a list one item is enough; items that start with "!" mean
+ *     "anything but": none of them may match. Kind, tool, agent, box: exact or `*`.
  *  2. Word patterns go word by word over every simple command of a command line (action/shell.h):
- *  `*` stands for any
- *     bytes within a word; " *" at the end for any further words or none; "..." for any words
- *     between or none.
- *     Of ask and deny a last word that ends in `*` ("git push*") also matches where further words
- *     follow.
- *  3. ask and deny match if *one* simple command matches; then the command's own name counts
- *  without its folder. allow
- *     speaks only for the commands it matches: a line is allowed when each of its parts is. A word
- *     whose value is known
- *     only to the shell ($X, globs) may be anything: an ask or deny that may match asks, an allow
- *     must match for certain.
- *  4. Path globs: `*` and `?` within a name, `**` any folders. Without a leading "/", "~" or "**"
- *  they begin at
- *     /workspace; "~" is /home/agent in the box and the user's home for the host side of put and
- *     get. Paths are compared
- *     after "." and ".." are resolved. For exec they see redirection targets and words that are
- *     written like paths
- *     (ask and deny only).
+ *     `*` stands for any bytes within a word; " *" at the end for any further words or none; "..."
+ *     for any words between or none. In ask and deny a last word that ends in `*` ("git push*")
+ *     also matches where further words follow.
+ *  3. ask and deny match if *one* simple command matches; the command's own name then counts
+ *     without its directory. allow covers only the commands it matches: a line is allowed when each
+ *     of its parts is. A word whose value only the shell knows ($X, globs) may be anything: an ask
+ *     or deny that may match asks, an allow must match for certain.
+ *  4. Path globs: `*` and `?` within a name, `**` any directories. Without a leading "/", "~", or
+ *     "**" they start at /workspace; "~" is /home/agent in the sandbox and the user's home for the
+ *     host side of put and get. Paths are compared after "." and ".." are resolved. For exec they
+ *     apply to redirection targets and words that are written like paths (ask and deny only).
  *  5. Host patterns: no case, no final dot; a leading "*." any labels before; `*` within a label;
- *  ":port" optional.
- *  6. What cannot be split is opaque: it asks as soon as there is an ask or deny with `cmd` that
- *  could be hidden in it,
- *     and no allow with `cmd` matches it.
- * What follows:
- *  7. The strictest verdict of all files wins, order does not matter; every matching rule is in the
- *  answer.
- *  8. No rule: the strictest `default` of the files that have one; if none has, the wall decides:
- *  `boxed` allows what
- *     stays in the box (a connection into it, too) and asks for connect, host, fetch, put, get,
- *     merge and whatever leaves it;
- *     `careful` asks for everything but reads; a box without a wall asks for all. Defaults do not
- *     concern model (budgets do), ask,
- *     snapshot and a person's own shell.
- *  9. A `when` that fails, dies or takes longer than 50 ms asks. It is not asked when a plain deny
- *  has matched.
- * 10. A waiver lifts the ask of the parts that it matches for certain. It never lifts a deny, and
- * never covers what is
- *     opaque.
- * 11. An allow with `lifts` (the file of rules that people added from a held action) answers the
- * asks of these names for
- *     the parts that it matches for certain. It never lifts a deny, what is opaque, or an ask of a
- *     file that is "firm":
- *     the machine's and what is built in.
+ *     ":port" optional.
+ *  6. A command line that can't be split is opaque: it asks if it could hide a command of an ask or
+ *     deny with `cmd`, and no allow with `cmd` matches it.
+ * Verdicts:
+ *  7. The strictest verdict of all files wins, order does not matter; the answer lists every
+ *     matching rule.
+ *  8. Without a matching rule: the strictest `default` of the files that have one; if none has, the
+ *     isolation decides. `boxed` allows actions that stay in the sandbox (also a connection into
+ *     it) and asks for connect, host, fetch, put, get, merge, and everything that leaves the
+ *     sandbox. `careful` asks for everything but reads; a sandbox without isolation asks for all.
+ *     Defaults do not apply to model (budgets do), ask, snapshot, and your own shell.
+ *  9. A `when` that fails, dies, or takes longer than 50 ms asks. It does not run after a plain
+ *     deny has matched.
+ * 10. A session approval (waiver) answers the ask of the parts that it matches for certain. It
+ *     never lifts a deny, and never covers opaque parts.
+ * 11. An allow with `lifts` (in the file of rules added from held actions) answers the asks of
+ *     these names for the parts that it matches for certain. It never lifts a deny, an opaque part,
+ *     or an ask of a "firm" file: the host's, and the built-in one.
+ *
  * Adding a deny rule never allows more (tests/unit/action/t_policy_property.c). No I/O, no loop, no
  * clock: any thread. */
 #ifndef ACTION_POLICY_H
@@ -146,7 +133,7 @@ struct waiver {
 	uint64_t seq; /* of its event */
 	enum action_kind kind;
 	uint64_t agent;	  /* 0 = every agent */
-	char *pattern;	  /* owned by whoever holds the waiver */
+	char *pattern;	  /* owned by the holder of the waiver */
 	int64_t until_us; /* wall; 0 = as long as the session: the holder drops it then */
 	int64_t uses;	  /* how often it may still lift; 0 = any number: the holder counts */
 };
@@ -155,8 +142,8 @@ const char *waiver_key(enum action_kind kind);
 /* ERR_PARSE if @pattern cannot be one ("*" alone is refused: it would lift everything). */
 NODISCARD int waiver_check(enum action_kind kind, const char *pattern, struct err *err);
 
-/* Does @pattern say little of what it lets through: " *" after fewer than three words, a folder, a
- * zone, any tool? */
+/* Does @pattern restrict little: " *" after fewer than three words, a directory, a zone, any
+ * tool? */
 bool waiver_wide(enum action_kind kind, const char *pattern);
 
 /* What is judged. Everything borrowed. */
@@ -233,10 +220,10 @@ void judgement_release(struct judgement *j);
 const struct match *judgement_winner(const struct judgement *j);
 /* The body of action.judged without "intent": see action/kinds.def. Returns owned. */
 json_t *judgement_json(const struct judgement *j);
-/* For a `when`, read-only there: {"rule":{file,line,name,n},
- * "kind","tool","cmd","argv","commands":[{"words":[..],
- * "redirects":[..],"env":[..],"dynamic":bool}],"opaque","path","host_path","host","port","url","method","cwd","agent","box","where",
- * "tainted","data","args"}. @m = NULL leaves "rule" out. Returns owned. */
+/* For a `when`, read-only there: {"rule":{file,line,name,n},"kind","tool","cmd","argv",
+ * "commands":[{"words":[..],"redirects":[..],"env":[..],"dynamic":bool}],"opaque","path",
+ * "host_path","host","port","url","method","cwd","agent","box","where","tainted","data","args"}.
+ * @m = NULL leaves "rule" out. Returns owned. */
 json_t *judgement_act(const struct judgement *j, const struct policy_subject *subject,
 		      const struct match *m);
 

@@ -145,10 +145,10 @@ static unsigned kinds_of(struct parser *x, const json_t *o)
 		}
 		const char *near = nearest_name(list.item[i] + not, names);
 		if (near)
-			policy_parse_fail(x, "there is no kind \"%s\"; did you mean \"%s\"?",
+			policy_parse_fail(x, "unknown kind \"%s\"; did you mean \"%s\"?",
 					  list.item[i] + not, near);
 		else
-			policy_parse_fail(x, "there is no kind \"%s\"", list.item[i] + not );
+			policy_parse_fail(x, "unknown kind \"%s\"", list.item[i] + not );
 	}
 	strv_release(&list);
 	if (not_bits)

@@ -1,4 +1,4 @@
-/* Between the files of the policy: what is known of an action while rules look at it. */
+/* Between the files of the policy: the properties of an action that rules match. */
 #ifndef ACTION_POLICY_PRIV_H
 #define ACTION_POLICY_PRIV_H
 
@@ -11,7 +11,7 @@
 
 struct facts {
 	const struct policy_subject *subject;
-	const struct shell *shell; /* NULL when there is no command */
+	const struct shell *shell; /* NULL without a command */
 	uint64_t all;		   /* every part, and POLICY_OPAQUE */
 	uint64_t looked, targets;  /* parts with SHELL_LOOKED, SHELL_TARGET */
 	uint64_t reached;	   /* parts whose names may mean something else */

@@ -12,8 +12,8 @@ static bool spec_has_command(const struct action_spec *s)
 	       (s->argv.nr || s->cmdline);
 }
 
-/* The text itself when it is exactly what a plain shell will read: then `sh -c` is no command of
- * its own. */
+/* The text itself if a plain shell reads exactly this text: then `sh -c` is not a command of its
+ * own. */
 static const char *plain_text(const struct action_spec *s)
 {
 	static const char *const shells[] = { "sh", "/bin/sh", "bash", "/bin/bash" };
@@ -124,7 +124,7 @@ struct loose_words {
 	const struct strv *assigned;
 };
 
-/* Does one of the patterns appear in what the part may run? What a "!" excludes cannot be told
+/* Does one of the patterns appear in what the part may run? Exclusions ("!") can't be checked
  * there. */
 static bool loose_match(const struct strv *list, const struct loose_words *w)
 {

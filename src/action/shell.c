@@ -240,9 +240,8 @@ static void read_function(struct reader *r)
 	reader_lines(r);
 }
 
-/* The reader stands behind the first word of a command. Keywords that only join lists are stepped
- * over: what they join is found all the same, and a text in which they are misplaced runs less, not
- * more. */
+/* The reader is after the first word of a command. Keywords that only join lists are skipped: their
+ * commands are found all the same, and a text with misplaced keywords runs less, not more. */
 static bool read_keyword(struct reader *r, const struct shell_word *w)
 {
 	static const char *const joins[] = { "if", "then", "elif", "else",   "while", "until",

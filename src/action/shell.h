@@ -1,17 +1,16 @@
-/* Which simple commands does a command line run? For policy, screens and reports; it runs nothing
+/* Which simple commands does a command line run? For policy, screens, and reports; it runs nothing
  * and expands nothing.
  *
- * The text is POSIX sh with what bash adds, read as widely as it can be meant: lists, pipes,
- * subshells, groups, if, while, for, case, functions, $( ), <( ), backticks, here-documents. What
- * stands inside another command is looked for and becomes a part of its own: sh -c, eval, find
- * -exec (shell_look.c), env, sudo, xargs, timeout and their like (shell_wrap.c). A program that is
- * neither one of these nor known to treat its words as data (shell_known.c) is loose: it may run
- * what they say. Code of other languages (python -c) is opaque unless nothing in it can run a
- * program (shell_code.c). Anything that is not understood for certain makes the whole line opaque,
- * which is the caller's reason to ask: text past 64 KiB, more than 63 parts, deep nesting, aliases,
- * commands from standard input, unbalanced quotes. The box is the wall; this is the doorman's
- * reading glass. Fuzzed: tests/fuzz/f_shell_split.c. Linear in the text for each level of nesting;
- * any thread. */
+ * The text is POSIX sh with bash's additions, read in the widest sense: lists, pipes, subshells,
+ * groups, if, while, for, case, functions, $( ), <( ), backticks, here-documents. Commands inside
+ * other commands are found and become parts of their own: sh -c, eval, find -exec (shell_look.c),
+ * env, sudo, xargs, timeout, and others (shell_wrap.c). A program that is neither one of these nor
+ * known to treat its arguments as data (shell_known.c) is loose: it may run them. Code of other
+ * languages (python -c) is opaque unless nothing in it can run a program (shell_code.c). Anything
+ * not understood for certain makes the whole line opaque, which is the caller's reason to ask: text
+ * above 64 KiB, more than 63 parts, deep nesting, aliases, commands from standard input, unbalanced
+ * quotes. The sandbox enforces; this reader only informs policy. Fuzzed:
+ * tests/fuzz/f_shell_split.c. Linear in the text for each level of nesting; any thread. */
 #ifndef ACTION_SHELL_H
 #define ACTION_SHELL_H
 
@@ -61,7 +60,7 @@ struct shell {
 	struct shell_part *part;
 	size_t nr, cap;
 	bool opaque;
-	bool surface; /* parts are not looked into (shell_split_surface) */
+	bool surface;	      /* parts are not looked into (shell_split_surface) */
 	const char *why;      /* static text: "process substitution"; NULL unless opaque */
 	struct strv assigned; /* every "NAME=value" of the line */
 	struct strv dirs;     /* where `cd` with a known word may have gone */

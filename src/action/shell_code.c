@@ -246,7 +246,7 @@ static bool python_imports_tame(const char *text)
 	return true;
 }
 
-/* require('x'): of what runs nothing, or a file of the project. */
+/* require('x') of a module that runs nothing, or of a file of the project. */
 static bool node_requires_tame(const char *text)
 {
 	static const char *const tame[] = { "fs",	   "path",   "util",   "crypto", "url",

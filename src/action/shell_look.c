@@ -1,6 +1,6 @@
-/* Commands that run other commands: which, how their options are told from what they run. One table
- * row each; an option that is not in the row makes the line opaque, because what follows could be
- * its value or the command. */
+/* Commands that run other commands: their names, and how to separate their options from the command
+ * that they run. One table row each; an option missing from the row makes the line opaque, because
+ * the next word could be its value or the command. */
 #include "action/shell_parse.h"
 
 #include <stdlib.h>
@@ -307,7 +307,7 @@ static void look_into_shell(struct shell *s, struct shell_part *p, int depth)
 		if (memchr(w->text, 'o', w->len) || memchr(w->text, 'O', w->len))
 			i++;
 	}
-	/* options may go on behind -c: sh -c -e TEXT */
+	/* options may follow -c: sh -c -e TEXT */
 	while (text && i < p->nr_words && p->word[i].len > 1 && !p->word[i].dynamic &&
 	       (p->word[i].text[0] == '-' || p->word[i].text[0] == '+'))
 		i++;

@@ -39,12 +39,12 @@ enum until reader_deeper(struct reader *r, enum until until); /* the same one le
 
 /* Reads @text into raw parts of @s, at nesting @depth; then looks through each of them. */
 void shell_read(struct shell *s, const char *text, size_t len, int depth);
-/* Adds @raw and what it runs. Takes what @raw owns. */
+/* Adds @raw and the commands that it runs. Takes the members of @raw. */
 void shell_look(struct shell *s, struct shell_part *raw, int depth);
 void shell_opaque(struct shell *s, const char *why); /* the first reason stays */
 void shell_part_release(struct shell_part *p);
 void shell_part_push(struct shell_part *p, const struct shell_word *w);
-/* --- shell_look.c: words, and what is looked through --- */
+/* --- shell_look.c: words, and commands that are looked through --- */
 struct shell_word shell_word_of(const char *text);
 /* it comes from elsewhere: standard input, a directory */
 struct shell_word shell_word_unknown(const char *text);

@@ -1,4 +1,4 @@
-/* The lower half of the reader: words, what is unknown in them, blanks, here-documents. */
+/* The lower half of the reader: words, their unknown parts, blanks, here-documents. */
 #include "action/shell_parse.h"
 
 #include <ctype.h>
@@ -127,7 +127,7 @@ static void read_dollar(struct reader *r, struct piece *w, bool quoted)
 		size_t heres = r->nr_here;
 		reader_deeper(r, UNTIL_PAREN);
 		if (r->nr_here != heres)
-			reader_give_up(r, "a here-document that goes on after its $( )");
+			reader_give_up(r, "a here-document that continues after its $( )");
 	} else if (c == '{') {
 		splits |= reader_at(r, 2) == '@' ||
 			  memchr(r->p, '@',

@@ -1,6 +1,6 @@
-/* Commands that run other commands, by table: how their options are told from what they run. An
- * option that is not in the row makes the command loose (shell.h): what follows could be its value
- * or the command. */
+/* Commands that run other commands, by table: how to separate their options from the command that
+ * they run. An option missing from the row makes the command loose (shell.h): the next word could
+ * be its value or the command. */
 #include "action/shell_parse.h"
 
 #include <stdint.h>
@@ -506,7 +506,7 @@ void shell_look_wrapper(struct shell *s, struct shell_part *p, int depth)
 	if (!(w->how & OWN_RIGHTS))
 		p->flags |= SHELL_LOOKED;
 	if (!strcmp(w->name, "ssh") || !strcmp(w->name, "parallel") || !strcmp(w->name, "script"))
-		p->flags |= SHELL_LOOSE; /* -o ProxyCommand=..., ::: and what comes after it */
+		p->flags |= SHELL_LOOSE; /* -o ProxyCommand=..., words after ::: */
 	inner_words(w, p, i, &found);
 	bool one_text = (w->how & JOINS) && found.inner.nr_words > 0;
 	for (size_t k = 0; one_text && k < found.inner.nr_words; k++)

@@ -169,8 +169,8 @@ static void waiver_propose(json_t *list, enum action_kind kind, const char *patt
 	json_array_append_new(list, o);
 }
 
-/* A word as a pattern for itself; what a pattern cannot say becomes `*`, what may be several words
- * ends it with " *". */
+/* A word as a pattern for itself; characters that a pattern can't express become `*`, a word that
+ * may be several ends it with " *". */
 static bool waiver_put_word(struct buf *b, const struct shell_word *w)
 {
 	bool odd = w->dynamic || !w->len || w->len > 100 || memchr(w->text, ' ', w->len) ||

@@ -1,5 +1,5 @@
-/* Opening what lies beneath a directory that somebody else may be changing: no component is a link
- * that is followed, none leads out, and a path may be longer than PATH_MAX. Any thread. */
+/* Opens paths below a directory that another process may be changing: no component is a link that
+ * is followed, none leads out, and a path may be longer than PATH_MAX. Any thread. */
 #ifndef BASE_BENEATH_H
 #define BASE_BENEATH_H
 

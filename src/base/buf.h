@@ -24,7 +24,7 @@ const char *buf_cstr(const struct buf *b); /* "" when empty; borrows */
 char *buf_take(struct buf *b);		   /* returns owned, never NULL; b is empty after */
 
 /* Fixed-width integers for frames and hashes: little-endian (le) on sockets, big-endian (be) in
- * what is hashed. */
+ * hashed bytes. */
 void buf_u16le(struct buf *b, uint16_t v);
 void buf_u32le(struct buf *b, uint32_t v);
 void buf_u64le(struct buf *b, uint64_t v);

@@ -1,10 +1,10 @@
-/* How a failure is told: int 0 or -1, and one line of text on the caller's stack.
+/* How is a failure reported? int 0 or -1, and one line of text on the caller's stack.
  *
- * Three kinds of "it did not work" are kept apart. Bugs: assert(), on in release. Expected outcomes
- * (denied, timed out, exit status 1): values, never errors. Failures (disk full, bad file, broken
- * pipe): struct err, always the last parameter, never NULL. A function that fails leaves its out
- * parameters untouched. Text: lower case, no full stop, what failed first, subject in quotes; then
- * what to do, if there is something. */
+ * Three kinds of failure are kept apart. Bugs: assert(), on in release. Expected outcomes (denied,
+ * timed out, exit status 1): values, never errors. Failures (disk full, bad file, broken pipe):
+ * struct err, always the last parameter, never NULL. A function that fails leaves its out
+ * parameters untouched. Text: lower case, no full stop, the failure first, the subject in quotes;
+ * then one thing to do, if there is any. */
 #ifndef BASE_ERR_H
 #define BASE_ERR_H
 
@@ -18,7 +18,7 @@ enum err_code {
 	ERR_INVALID,	 /* input does not make sense */
 	ERR_PARSE,	 /* a file or a message cannot be read as what it claims to be */
 	ERR_DENIED,	 /* no permission, or refused by a rule */
-	ERR_BUSY,	 /* somebody else holds it; trying again may help */
+	ERR_BUSY,	 /* another process holds it; trying again may help */
 	ERR_FULL,	 /* no space, quota or limit reached */
 	ERR_DAMAGED,	 /* stored data is not what it was */
 	ERR_UNSUPPORTED, /* this machine, kernel, driver or version cannot */

@@ -21,8 +21,7 @@ NODISCARD int fd_read_all(int fd, struct buf *out, size_t max, struct err *err);
 NODISCARD int file_open(const char *path, struct err *err);
 /* The same, and reads it whole; ERR_FULL past @max. */
 NODISCARD int file_read(const char *path, struct buf *out, size_t max, struct err *err);
-/* Writes by temporary file in the same directory, then rename; what is on disk after a crash is the
- * caller's matter. */
+/* Writes by temporary file in the same directory, then rename; the caller handles durability. */
 NODISCARD int file_write_renamed(const char *path, const void *bytes, size_t len, mode_t mode,
 				 struct err *err);
 /* The same with fsync before the rename, and of the directory after it. */

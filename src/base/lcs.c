@@ -7,11 +7,11 @@
 
 enum { WORD = 64 };
 
-/* Where each symbol stands in the columns: place[first[s]] up to place[first[s + 1]], one list
- * after another. */
+/* The columns of each symbol: place[first[s]] up to place[first[s + 1]], one list after
+ * another. */
 struct places {
 	uint32_t *first, *place;
-	/* of a symbol that stands in many columns: its bits, ready made; NULL for the others */
+	/* of a symbol with many columns: its bits, precomputed; NULL for the others */
 	uint64_t **dense;
 	size_t words;
 };

@@ -52,7 +52,7 @@ static int longlist_scratch(void)
 	return file_in(cache);
 }
 
-/* Out of memory and into a file of @bytes; false: there is no such file. */
+/* Out of memory and into a file of @bytes; false: no file can be made. */
 static bool move_out(struct mapped *m, void *from, size_t old, size_t bytes)
 {
 	m->fd = longlist_scratch();

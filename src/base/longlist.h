@@ -1,11 +1,12 @@
-/* Lists that get as long as a session: what keeps a program that has read ten million events small?
+/* Lists that get as long as a session: how does a program that has read ten million events stay
+ * small?
  *
- * A short list lies in memory as any other. From LONG_FROM bytes on it lies in an unlinked file (of
- * /var/tmp, else of the cache folder; never of a file system in memory), mapped as it is, so that
- * whoever reads it sees a plain array; what nobody looks at is let go of when a list grows or
- * long_rest is called, and comes back by itself. Room is reserved before it is used: a full disk,
- * or a place that has no files, leaves the list in memory, nothing else changes. Any thread, one
- * per list. */
+ * A short list is in memory as any other. From LONG_FROM bytes on it is in an unlinked file (of
+ * /var/tmp, else of the cache directory; never of a file system in memory), mapped unchanged, so
+ * that readers see a plain array; pages that nobody reads are dropped when a list grows or
+ * long_rest is called, and are read again on access. Room is reserved before it is used: on a full
+ * disk, or without a place for files, the list stays in memory and nothing else changes. Any
+ * thread, one per list. */
 #ifndef BASE_LONGLIST_H
 #define BASE_LONGLIST_H
 

@@ -11,7 +11,7 @@
 enum { TABLE_MAX = 64 << 20, TRIES = 3 };
 
 /* A line: "N: HERE PEER STATE TX:RX TR:WHEN RETRANSMITS UID TIMEOUT INODE ...". Without an inode
- * nobody holds the socket, and the uid is 0 whoever it was. */
+ * nobody holds the socket, and the uid is always 0. */
 static bool in_table(const char *path, const char *ends, uid_t *uid_out)
 {
 	CLEANUP(buf_release) struct buf text = BUF_INIT;

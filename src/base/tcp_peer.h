@@ -9,8 +9,8 @@
 #include "base/err.h"
 
 /* @uid_out: the user who made the socket at the other end of @sock. ERR_NOENT: nobody holds that
- * end any more (it may still have sent something, and the kernel no longer says whose it was), or
- * it is not here. Blocks while the kernel writes its tables. */
+ * end now (it may still have sent something, and the kernel has forgotten its owner), or it is on
+ * another host. Blocks while the kernel writes its tables. */
 NODISCARD int tcp_peer_uid(int sock, uid_t *uid_out, struct err *err);
 
 #endif

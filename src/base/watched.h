@@ -1,5 +1,5 @@
-/* Paths that somebody who takes over another's work should look at twice, because other programs
- * obey what stands there: continuous integration, hooks, policies, lock files. Pure. */
+/* Paths that a reviewer of another's work should look at twice, because other programs obey their
+ * contents: continuous integration, hooks, policies, lock files. Pure. */
 #ifndef BASE_WATCHED_H
 #define BASE_WATCHED_H
 

@@ -63,7 +63,7 @@ NODISCARD int control_client_call(struct control_client *c, json_t *words, json_
 /* Types @bytes at the terminal of @action (wire/control.h rule 10). Never blocks. */
 void control_client_type(struct control_client *c, uint64_t action, const void *bytes, size_t len);
 
-/* for poll: POLLIN, and POLLOUT if it is wanted */
+/* for poll: POLLIN, and POLLOUT if needed */
 int control_client_fd(const struct control_client *c);
 bool control_client_wants_write(const struct control_client *c);
 /* Reads and writes what is possible now. false when the connection has ended (closed() was

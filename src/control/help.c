@@ -67,8 +67,8 @@ static bool help_has_word(const char *names, const char *word)
 	return false;
 }
 
-/* The commands beside which it stands in the list, with commas between; nothing for one that is not
- * listed. */
+/* The commands near it in the list, separated by commas; nothing for a command that is not listed.
+ * */
 static void help_see_also(const struct command *c, struct buf *out)
 {
 	for (size_t g = 0; g < ARRAY_LEN(help_groups); g++)

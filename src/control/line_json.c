@@ -59,7 +59,7 @@ static int push_option(struct strv *argv, const char *key, const json_t *value, 
 	if (json_is_integer(value))
 		buf_printf(&bytes, "%lld", (long long)json_integer_value(value));
 	else if (!json_get_bytes(value, &bytes) || memchr(buf_cstr(&bytes), 0, bytes.len))
-		return err_set(err, ERR_USAGE, "option '%s' has a value that is no text", key);
+		return err_set(err, ERR_USAGE, "option '%s' has a value that is not text", key);
 	if (letter) { /* two words: "-C" and an empty value must not become "-C" alone */
 		strv_push_bytes(argv, word.data, word.len);
 		strv_push_bytes(argv, buf_cstr(&bytes), bytes.len);
@@ -81,7 +81,7 @@ static int push_options(struct strv *argv, const json_t *opts, struct err *err)
 		size_t i;
 		json_t *one;
 		if (!*key || key[0] == '-' || strchr(key, '='))
-			return err_set(err, ERR_USAGE, "'%s' is no name of an option", key);
+			return err_set(err, ERR_USAGE, "invalid option name: '%s'", key);
 		if (!json_is_array(value)) {
 			if (push_option(argv, key, value, err) < 0)
 				return -1;
@@ -93,8 +93,7 @@ static int push_options(struct strv *argv, const json_t *opts, struct err *err)
 	return 0;
 }
 
-/* Name and options go through the same parser as a typed line, so that there is one place that says
- * what is right. */
+/* Name and options go through the same parser as a typed line, so that one place checks them. */
 int command_line_from_json(struct command_line *out, const json_t *words, const json_t *opts,
 			   struct err *err)
 {
@@ -105,14 +104,14 @@ int command_line_from_json(struct command_line *out, const json_t *words, const 
 		return err_set(err, ERR_USAGE, "a command needs a name");
 	strv_push(&argv, json_string_value(name));
 	if (argv.item[0][0] == '-')
-		return err_set(err, ERR_USAGE, "'%s' is no command", argv.item[0]);
+		return err_set(err, ERR_USAGE, "invalid command: '%s'", argv.item[0]);
 	if (json_is_object(opts) && push_options(&argv, opts, err) < 0)
 		return -1;
 	if (command_parse_loose(out, argv.item, argv.nr, err) < 0)
 		return -1;
 	for (size_t i = 1; i < json_array_size(words); i++) {
 		if (!json_get_bytes(json_array_get(words, i), &b) || memchr(buf_cstr(&b), 0, b.len))
-			return err_set(err, ERR_USAGE, "word %zu of '%s' is no text", i,
+			return err_set(err, ERR_USAGE, "word %zu of '%s' is not text", i,
 				       argv.item[0]);
 		strv_push_bytes(&out->words, buf_cstr(&b), b.len);
 	}

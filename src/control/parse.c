@@ -140,7 +140,7 @@ static int find_letter(const struct command *c, char letter, struct option_row *
 
 struct arity {
 	size_t min, max;
-	bool rest; /* "--" is meant for somebody else */
+	bool rest; /* words after "--" belong to another program */
 };
 
 static struct arity arity_of(const char *usage)
@@ -177,8 +177,8 @@ static struct arity arity_of(const char *usage)
 	}
 }
 
-/* The option by which a command that takes no session as a word is told one; NULL: @word is none,
- * or there is no such option. */
+/* The option that names the session for a command without a session operand; NULL: @word is not a
+ * session, or no option does. */
 static const char *session_option(const struct command *c, const char *word)
 {
 	if (strncmp(word, "s-", 2) != 0 || !word[2])
@@ -193,8 +193,7 @@ static int parse_surplus(const struct command_line *l, size_t max, struct err *e
 	for (size_t i = 0; i < l->words.nr; i++) {
 		const char *option = session_option(l->command, l->words.item[i]);
 		if (option)
-			return err_set(err, ERR_USAGE,
-				       "'%s' is told the session by an option: %s %s",
+			return err_set(err, ERR_USAGE, "'%s' takes the session as an option: %s %s",
 				       l->command->name, option, l->words.item[i]);
 	}
 	return err_set(err, ERR_USAGE, "'%s' does not take '%s'%s: %s%s%s", l->command->name,

@@ -19,8 +19,8 @@
 
 enum { PROC_TEXT_MAX = 1 << 20 };
 
-/* Tied to the process that connected where the kernel can do that (6.5); else to whoever has its
- * number now. */
+/* Tied to the process that connected where the kernel can do that (6.5); else to the process that
+ * has its number now. */
 static int peer_pidfd(int sock, pid_t pid)
 {
 	int fd = -1;

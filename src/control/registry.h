@@ -1,26 +1,24 @@
-/* The commands of sandglass, each declared once: CLI, `:` line, line mode, palette and control
- * socket all read this table. Rows stand in src/<folder>/commands.def, gathered by the Makefile:
+/* The commands of sandglass, each declared once: CLI, `:` line, line mode, palette, and control
+ * socket all read this table. Rows are in src/<directory>/commands.def, gathered by the Makefile:
  *
  *     COMMAND(name, WHERE, flags, "usage", "options", "summary", "help")
  *
  * The name is a C token; a user types it with dashes for its underscores (commands.awk).
  *
- *   1. WHERE: OFFLINE (in the program that was asked, from session files), SUPERVISOR (sent over
- *   the control socket to
- *      one live session), LOCAL (acts on the screen of whoever typed it: consoles and line mode
+ *   1. WHERE: OFFLINE (in the program that was started, from session files), SUPERVISOR (sent over
+ *      the control socket to one live session), LOCAL (acts on your screen: consoles and line mode
  *      only).
  *   2. usage is what follows the name. UPPER CASE words are operands, [brackets] optional, "..."
- *   repeats the last one,
- *      " | " separates forms, lower case words are themselves ("check FILE | explain CMD"). "--"
- *      begins words that are
- *      passed on untouched. How many words are allowed follows from this text.
- *   3. options is one option a line, "-f, --follow   text" or "    --filter FILTER   text": two
- *                                                    spaces before the text,
+ *      repeats the last one, " | " separates forms, lower case words are themselves ("check FILE |
+ *      explain CMD"). "--" begins words that are passed on untouched. How many words are allowed
+ *      follows from this text.
+ *   3. options is one option a line, "-f, --follow text" or " --filter FILTER text": two spaces
+ *      before the text,
  * an upper case word after the name if it takes a value, "..." after that if it may be given again.
  * The help prints
  *      these lines and the parser reads them, so they cannot disagree.
- *   4. help says more, and ends with examples, each on a line of its own that begins with two
- *   spaces and "$ ".
+ *   4. help has the details, and ends with examples, each on a line of its own that starts with two
+ *      spaces and "$ ".
  *
  * Pure: no state, any thread. */
 #ifndef CONTROL_REGISTRY_H

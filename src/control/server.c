@@ -200,7 +200,7 @@ static void accept_from(struct control_server *s, int fd, struct loop_fd *watch,
 		if (errno == EAGAIN || errno == EINTR || errno == ECONNABORTED)
 			return;
 		log_warn("control socket: cannot accept: %s", strerror(errno));
-		/* out of descriptors: it would be readable again at once, for ever */
+		/* out of descriptors: it would be readable again at once, endlessly */
 		loop_fd_events(watch, 0);
 		server_watch_clients(s);
 		return;
@@ -288,7 +288,7 @@ void control_server_free(struct control_server **sp, const char *why)
 	*sp = NULL;
 	if (!s)
 		return;
-	unlink(s->path); /* first, so that nobody finds it any more */
+	unlink(s->path); /* first, so that no client finds it */
 	if (s->share_path)
 		unlink(s->share_path);
 	loop_fd_free(&s->watch);

@@ -1,8 +1,8 @@
 /* The supervisor's end of the control socket (wire/control.h): many clients, none of whom is waited
  * for.
  *
- * Loop thread only. The server knows who is there and what they may ask; what a command means is
- * its owner's. Callbacks come from the loop. */
+ * Loop thread only. The server knows the clients and their rights; its owner executes commands.
+ * Callbacks come from the loop. */
 #ifndef CONTROL_SERVER_H
 #define CONTROL_SERVER_H
 
@@ -40,7 +40,7 @@ struct control_ops {
 	void (*people)(void *self, size_t nr);
 	/* @client types at the terminal of @action. May be NULL. */
 	void (*typed)(void *self, uint64_t client, uint64_t action, const void *bytes, size_t len);
-	/* @client has gone, in whatever way, while the server goes on. May be NULL. */
+	/* @client has gone, for any reason, while the server still runs. May be NULL. */
 	void (*left)(void *self, uint64_t client);
 };
 

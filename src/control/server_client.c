@@ -1,4 +1,4 @@
-/* One client of the control socket: who it is, what it may, how it leaves. */
+/* One client of the control socket: its identity, its rights, its end. */
 #include <stdlib.h>
 #include <unistd.h>
 

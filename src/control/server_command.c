@@ -10,8 +10,8 @@
 enum { TICKETS_MAX = 4096 };
 enum { REFUSED_WORDS = 16, REFUSED_BYTES = 200 };
 
-/* What was refused is whatever somebody sent: the record keeps so much of it that one can tell what
- * it was to be. Returns owned. */
+/* A refused command may be anything: the recording keeps enough of it to recognize it. Returns
+ * owned. */
 static json_t *refused_words(const json_t *words)
 {
 	json_t *kept = json_array();
@@ -89,7 +89,7 @@ static json_t *kept_opts(const struct command_line *l)
 	return o;
 }
 
-/* What a command carries to a script stands in the script's own frame. */
+/* The words that a command carries to a script are in the script's own frame. */
 static json_t *kept_words(const struct command_line *l)
 {
 	if (!(l->command->flags & COMMAND_CARRIES))

@@ -56,9 +56,9 @@ struct control_server {
 };
 /* --- server_client.c --- */
 
-/* Takes @body; what is longer than a frame becomes an error. */
+/* Takes @body; a body longer than a frame becomes an error. */
 void client_send(struct client *c, enum control_type type, uint64_t id, json_t *body);
-/* First frame of a client: who he says he is, and what he may. */
+/* First frame of a client: its claimed identity, and its rights. */
 void client_hello(struct client *c, const json_t *hello);
 bool client_may(const struct client *c, const struct command *cmd);
 /* Says why, and closes once that is read. @fix may be NULL. */

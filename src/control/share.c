@@ -51,7 +51,7 @@ int share_parse(const char *text, struct share *out, struct err *err)
 	const struct group *g = getgrnam(s.group);
 	if (!g)
 		return err_set(err, ERR_USAGE,
-			       "--share: there is no group '%s' on this machine ('id' lists yours)",
+			       "--share: group not found on this host: '%s' ('id' lists yours)",
 			       s.group);
 	s.gid = g->gr_gid;
 	if (!in_group(s.gid))
@@ -81,8 +81,8 @@ static bool share_is_ours(const char *dir, const char *sessions)
 	       a.st_ino == b.st_ino;
 }
 
-/* Calls for every folder on the way to @dir, from the top; adds those that keep the group out and
- * are not ours to @closed, opens the others if @mend. */
+/* Calls for every directory on the way to @dir, from the top; adds those that keep the group out
+ * and are not ours to @closed, opens the others if @mend. */
 static int share_walk(const char *dir, const struct share *s, bool mend, struct buf *closed,
 		      struct err *err)
 {

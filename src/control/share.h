@@ -23,8 +23,8 @@ struct share {
 /* "devs", "devs:watch", "devs:decide". ERR_USAGE: no such group or role, or a group that we are not
  * in. */
 NODISCARD int share_parse(const char *text, struct share *out, struct err *err);
-/* Can the group come as far as @dir, once share_open has done what it does? ERR_DENIED with the
- * command that mends it. */
+/* Can the group reach @dir once share_open has run? ERR_DENIED with the command that makes it
+ * reachable. */
 NODISCARD int share_reach(const char *dir, const struct share *s, struct err *err);
 /* Lets the group read the session file @path and what lies beside it, and pass through the folders
  * that are ours. */
@@ -50,7 +50,7 @@ void share_list(struct strv *out);
 bool share_member(int sock, gid_t gid);
 /* The name that the system knows @uid by, or its number; returns owned. */
 char *share_user(uid_t uid);
-/* The name that goes on what we do: the setting `user`, or that of our account; returns owned. */
+/* The name recorded with our actions: the setting `user`, or that of our account; returns owned. */
 char *share_own_name(void);
 
 #endif

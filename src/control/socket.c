@@ -117,7 +117,7 @@ int control_listen(const char *id, char **path_out, int *fd_out, struct err *err
 	if (control_dir(&dir, err) < 0)
 		return -1;
 	if (control_connect(path, 1000, &other, &none) == 0 || !nobody_listens(&none))
-		return err_set(err, ERR_BUSY, "somebody listens at '%s' already", path);
+		return err_set(err, ERR_BUSY, "another process listens at '%s' already", path);
 	if (control_listen_at(dir, name, 0600, (gid_t)-1, fd_out, err) < 0)
 		return -1;
 	*path_out = take(&path);

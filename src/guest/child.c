@@ -74,8 +74,8 @@ static const char *search_path(char *const *env)
 	return "/usr/local/bin:/usr/bin:/bin";
 }
 
-/* execvp without its habit to hand a file that is no program to a shell. Returns on failure
- * only. */
+/* execvp, except that it never passes a file without an executable format to a shell. Returns on
+ * failure only. */
 static long exec_command(const char *const *argv, char *const *env)
 {
 	UNSET char path[PATH_MAX];

@@ -49,8 +49,8 @@ static void ends_tell(const struct command *c, int signo)
 		kill(c->pid, signo);
 }
 
-/* The mark is the state: who has a signal for the command takes it away and lets it go on, so that
- * it hears of it. */
+/* The mark is the state: a process that signals the command removes the mark and lets the command
+ * continue, so that it receives the signal. */
 static void keep_back(struct command *c)
 {
 	bool stands = faccessat(c->dir, "z", F_OK, 0) == 0;

@@ -104,7 +104,7 @@ static void on_go(struct inner *g, const struct frame *f)
 		inner_go(g, r, after, mark);
 }
 
-/* A run, listener or connection that is not known any more is no error: the two sides cross. */
+/* A run, listener, or connection that is unknown by now is not an error: the two sides cross. */
 static void guest_loop_on_frame(struct inner *g, const struct frame *f)
 {
 	switch (f->type) {

@@ -26,8 +26,8 @@
 struct inner_run;
 struct inner_pump;
 
-/* Shared with a child until it execs: how it is told to go and how it says what failed. exec takes
- * it away, so that a command cannot write here. */
+/* Shared with a child until it execs: how it is released and how it reports a failed step. exec
+ * removes the mapping, so that a command can't write here. */
 struct inner_slot {
 	uint32_t go; /* futex */
 	uint32_t step, sys;
@@ -59,7 +59,7 @@ struct inner_seen {
 	uint64_t start;
 };
 
-/* A run that has ended and left processes, whose end whoever drops it may not know yet. */
+/* A run that has ended and left processes; the supervisor may not know of its end yet. */
 struct inner_over {
 	uint64_t id;
 	pid_t pid;
@@ -67,7 +67,7 @@ struct inner_over {
 enum { INNER_OVER = 64 }; /* the last ones are remembered */
 
 struct inner {
-	/* what is read and what is written: one unless they are the standard streams */
+	/* descriptors read and written: the same one unless they are the standard streams */
 	int channel, answers;
 	bool socket; /* descriptors can ride along */
 	bool init;   /* PID 1 */
@@ -150,7 +150,7 @@ void inner_prepare(struct inner *g, const struct frame *f);
 void inner_go(struct inner *g, struct inner_run *r, uint64_t after, const char *mark);
 /* These bytes have come out of the terminal of @r, and were sent. */
 void inner_came_out(struct inner *g, const struct inner_run *r, const char *bytes, size_t len);
-void inner_thawed(struct inner *g); /* lets those go that were told to while frozen */
+void inner_thawed(struct inner *g); /* starts those released while frozen */
 bool inner_preparing(const struct inner *g);
 struct inner_run *inner_run_find(const struct inner *g, uint64_t id); /* NULL if there is none */
 void inner_signal(struct inner *g, struct inner_run *r, int signo, bool all);
@@ -158,7 +158,7 @@ void inner_drop_run(struct inner *g, struct inner_run *r);
 void inner_drop_left(struct inner *g, uint64_t id); /* what a run that has ended has left */
 /* Collects every child that has ended. false: there are no children at all. */
 bool inner_reap(struct inner *g);
-/* A pump of @r has passed on what was written before the end. */
+/* A pump of @r has passed on everything written before the end. */
 void inner_run_drained(struct inner *g, struct inner_run *r);
 
 /* --- child.c: between clone and exec --- */
@@ -204,10 +204,10 @@ long inner_rules_enter(const struct inner_rules *r, unsigned *step_out);
  * that. -1 with errno. */
 int inner_filters_take(struct inner_rules *r, const struct guest_attach_body *a);
 void inner_filters_drop(struct inner_rules *r);
-/* This thread, and what comes from it, with no_new_privs. 0 or -errno. */
+/* This thread and its children, with no_new_privs. 0 or -errno. */
 long inner_filters_enter(const struct inner_rules *r);
 
-/* --- trace.c: what it executes waits for an answer from outside --- */
+/* --- trace.c: its execve and connect calls wait for an answer from outside --- */
 /* In the child: installs the filter and sends its listener to @sock. 0 or -errno, which has been
  * sent too. */
 long inner_trace(int sock);
@@ -217,7 +217,7 @@ long inner_trace(int sock);
 long inner_offline(void);
 
 /* --- tty.c: terminals --- */
-/* false with errno; what is open then is the caller's to close. No columns: of no size. */
+/* false with errno; the caller closes open descriptors then. No columns: no size. */
 bool inner_tty_open(const struct winsize *size, int *master, int *tty);
 
 /* --- procs.c: who lives here --- */

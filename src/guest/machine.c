@@ -67,7 +67,7 @@ static int machine_system_folders(void)
 
 /* --- modules --- */
 
-/* What the kernel has built in, or another module has brought, is no error. */
+/* A driver that is built in, or already loaded by another module, is not an error. */
 static bool machine_load(const char *name)
 {
 	CLEANUP(free_ptr) char *path = mem_printf("/" MACHINE_MODULES "/%s", name);

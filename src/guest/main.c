@@ -1,6 +1,6 @@
-/* sandglass-guest [--fd N | --port PATH | --connect SOCKET | --stdio]: what it does is described in
- * guest/guest_priv.h. sandglass-guest --tool VERB ...: wire/tool.h. As PID 1 of a virtual machine,
- * --machine: wire/machine.h. */
+/* sandglass-guest [--fd N | --port PATH | --connect SOCKET | --stdio]: see guest/guest_priv.h.
+ * sandglass-guest --tool VERB ...: wire/tool.h. As PID 1 of a virtual machine, --machine:
+ * wire/machine.h. */
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,4 +1,4 @@
-/* A mark in what comes out of a terminal, in pieces. */
+/* Finds a mark in the output of a terminal, also across reads. */
 #include <stdlib.h>
 #include <string.h>
 

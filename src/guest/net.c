@@ -1,5 +1,5 @@
-/* Sockets on the box's own loopback: a socket belongs to the network namespace it was made in, so
- * what is opened here and passed out is used by the supervisor from outside. */
+/* Sockets on the sandbox's own loopback: a socket belongs to the network namespace it was made in,
+ * so the supervisor uses sockets opened here and passed out. */
 #include <errno.h>
 #include <netinet/in.h>
 #include <net/if.h>
@@ -10,7 +10,7 @@
 
 #include "guest/guest_priv.h"
 
-/* Whoever made the namespace has mostly done it; without the right to, nothing changes. */
+/* The creator of the namespace has mostly done it; without the right to, nothing changes. */
 void inner_loopback_up(void)
 {
 	struct ifreq req = { .ifr_name = "lo" };

@@ -1,9 +1,9 @@
-/* Who lives in the box: /proc of its own namespace, or below ourselves where there is none (profile
- * reduced).
+/* Processes of the sandbox: /proc of its own namespace, or below ourselves where it has none
+ * (isolation level reduced).
  *
  * Origin: a process belongs to the run whose leader is its ancestor. An orphan has lost its
- * ancestors, so origins are remembered, passed on within a session, and an orphan that nobody can
- * explain is given to the run that has just ended. */
+ * ancestors, so origins are remembered and passed on within a session; an orphan of unknown origin
+ * is given to the run that has just ended. */
 #include <ctype.h>
 #include <dirent.h>
 #include <errno.h>
@@ -144,7 +144,7 @@ static void procs_remember(struct inner *g, const struct inner_proc *p, size_t n
 	}
 }
 
-/* Every process below the guest, zombies included, with its origin; what has no other origin is
+/* Every process below the guest, zombies included, with its origin; processes without an origin are
  * given to @heir. Returns owned, NULL with *nr_out 0 on failure. */
 static struct inner_proc *inner_scan(struct inner *g, pid_t heir, size_t *nr_out)
 {
@@ -230,8 +230,8 @@ static unsigned procs_count_of(struct inner *g, pid_t run)
 unsigned inner_left(struct inner *g, pid_t run)
 {
 	unsigned left = nobody_new(g, run) ? 0 : procs_count_of(g, run);
-	/* whoever ends together with the leader may be a moment behind: by the same signal, or a
-	 * helper that has nothing more to do, as those of git; only what stays was left */
+	/* processes that end together with the leader may be a moment behind: by the same signal,
+	 * or helpers that are done, as those of git; only processes that stay were left */
 	for (int pass = 0; left && pass < 20; pass++) {
 		nanosleep(&(struct timespec){ .tv_nsec = 500000 }, NULL);
 		left = procs_count_of(g, run);
@@ -336,7 +336,7 @@ static unsigned procs_freeze(struct inner *g, unsigned *running_out)
 		if ((!*running_out && (!waiting || pass > 100)) || pass > 500)
 			return all;
 		if (!g->init)
-			/* somebody may have forked between our looking and our stopping */
+			/* a process may have forked between our scan and our stop */
 			signal_others(g, SIGSTOP);
 		nanosleep(&(struct timespec){ .tv_nsec = 1000000 }, NULL);
 	}

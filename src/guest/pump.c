@@ -99,8 +99,8 @@ static void finish_conn(struct inner_pump *p)
 		p->dead = true;
 }
 
-/* Nobody reads any more: what still comes is thrown away, and its credit given back, so that the
- * sender can finish. */
+/* The reader has gone: later bytes are dropped, and their credit given back, so that the sender can
+ * finish. */
 static void pump_broken(struct inner *g, struct inner_pump *p)
 {
 	size_t lost = p->out.len;

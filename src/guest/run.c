@@ -364,7 +364,7 @@ void inner_drop_run(struct inner *g, struct inner_run *r)
 {
 	r->dropped = true;
 	inner_signal(g, r, SIGKILL, true);
-	if (r->reaped) { /* what is left is not asked for any more */
+	if (r->reaped) { /* the remaining processes are no longer reported */
 		r->draining++;
 		inner_pump_run_ended(g, r);
 		inner_run_drained(g, r);

@@ -116,7 +116,7 @@ static int tool_news(char **arg, struct buf *out, struct err *err)
 	return err->code ? -1 : 0;
 }
 
-/* The root, and what is asked about it: @u reads @in. */
+/* The root, and the request about it: @u reads @in. */
 static int open_asked(const char *path, struct buf *in, struct unpack *u, struct err *err)
 {
 	int root = open_root(path, err);
@@ -137,7 +137,7 @@ static int tool_get(char **arg, struct buf *out, struct err *err)
 		const char *path = unpack_str(&u);
 		uint64_t from = unpack_u64(&u), want = unpack_u64(&u);
 		if (u.bad || !plan_path_ok(path, strlen(path)) || want > TOOL_MAX_IN)
-			return err_set(err, ERR_PARSE, "what is asked for makes no sense");
+			return err_set(err, ERR_PARSE, "invalid request: path or size");
 		get_one(root, path, from, want, out);
 	}
 	return 0;
@@ -187,7 +187,7 @@ static int tool_sum(char **arg, struct buf *out, struct err *err)
 	while (u.left && !u.bad) {
 		const char *path = unpack_str(&u);
 		if (u.bad || !plan_path_ok(path, strlen(path)))
-			return err_set(err, ERR_PARSE, "what is asked for makes no sense");
+			return err_set(err, ERR_PARSE, "invalid request: path");
 		sum_one(root, path, out);
 	}
 	return 0;

@@ -1,8 +1,8 @@
-/* What a command executes and where it connects to is asked for outside first: a seccomp filter
- * whose answers somebody else gives (SECCOMP_RET_USER_NOTIF). One filter for each run, so that the
- * one who answers knows which run it was however its processes have come about; whoever closes
- * descriptors in the box closes none of this. Calls of another ABI, which would pass it unseen, are
- * refused: a program of another architecture is killed, x32 is ENOSYS. */
+/* Policy checks of a command's execve and connect calls: a seccomp filter whose answers come from
+ * outside (SECCOMP_RET_USER_NOTIF). Each run has a filter of its own, so that the supervisor knows
+ * the run of a call however its process was created; closing descriptors in the sandbox closes no
+ * filter. Calls of another ABI, which would pass unseen, are refused: a program of another
+ * architecture is killed, x32 is ENOSYS. */
 #include <stddef.h>
 #include <sys/socket.h>
 #include <linux/audit.h>

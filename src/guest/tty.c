@@ -152,14 +152,14 @@ static void guest_tty_type(struct held *h)
 {
 	ssize_t n = write(h->master, h->typed, h->nr_typed);
 	if (n < 0 && errno != EINTR && errno != EAGAIN)
-		n = (ssize_t)h->nr_typed; /* nobody reads any more */
+		n = (ssize_t)h->nr_typed; /* nobody reads it */
 	if (n <= 0)
 		return;
 	h->nr_typed -= (size_t)n;
 	memmove(h->typed, h->typed + n, h->nr_typed);
 }
 
-/* How much came; 0: nothing is there, or nothing comes any more. */
+/* Number of bytes; 0: nothing is there now, or the end was reached. */
 static size_t guest_tty_show(struct held *h)
 {
 	UNSET char bytes[READ_MAX];
@@ -198,7 +198,7 @@ static void guest_tty_pass_on(struct held *h, const sigset_t *mask)
 				guest_tty_show(h);
 			else if (p[1].revents &
 				 (POLLHUP |
-				  /* its end has been closed, and the command goes on without */
+				  /* its end has been closed, and the command continues without */
 				  POLLERR))
 				ppoll(NULL, 0, &(struct timespec){ .tv_nsec = 10000000 }, mask);
 		}
@@ -228,7 +228,7 @@ static int end_like(const struct held *h)
 
 static int no_terminal(const char *what)
 {
-	fprintf(stderr, "there is no terminal to be had here: %s: %s\n", what, strerror(errno));
+	fprintf(stderr, "can't open a terminal: %s: %s\n", what, strerror(errno));
 	return 126;
 }
 

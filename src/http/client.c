@@ -297,7 +297,7 @@ static enum http_how how_of(CURLcode code, const struct http_call *c)
 	}
 }
 
-/* Takes the call out of libcurl; its end is told by the sweep. */
+/* Takes the call out of libcurl; the sweep reports its end. */
 static void http_client_finish(struct http_call *c, CURLcode code)
 {
 	if (c->over)
@@ -411,7 +411,7 @@ void http_pause(struct http_call *c, bool paused)
 		c->last_us = http_client_now_us(c->http);
 	http_client_arm(c);
 	if (paused)
-		return; /* the next data says so to libcurl */
+		return; /* the next data returns the pause to libcurl */
 	bool was = c->http->inside;
 	c->http->inside = true;
 	curl_easy_pause(c->easy, CURLPAUSE_CONT);

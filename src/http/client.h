@@ -1,15 +1,15 @@
 /* HTTP as a client, streaming, on the event loop (libcurl's multi interface inside, seen in
  * client.c only).
  *
- * A call ends exactly once with its end callback, unless it is cancelled: then nothing is called
- * any more. Callbacks run on the loop's thread, never inside http_send. Redirects are not followed:
- * a key goes to the host that it was meant for or nowhere. Bytes are handed on as they come,
- * decoded from chunks, never from gzip (none is asked for).
+ * A call ends exactly once with its end callback, unless it is cancelled: then no callback follows.
+ * Callbacks run on the loop's thread, never inside http_send. Redirects are not followed: a key
+ * goes to the host that it was meant for or nowhere. Bytes are passed on as they come, decoded from
+ * chunks, never from gzip (none is requested).
  *
  * Time: libcurl's own low-speed limit is a moving average of seconds, so idleness is measured here,
  * from the last byte of any kind. A stream has no total limit unless one is given.
  *
- * Keys stand in headers. They are copied, wiped after use, and never appear in an error text. */
+ * Headers hold keys. They are copied, wiped after use, and never appear in an error text. */
 #ifndef HTTP_CLIENT_H
 #define HTTP_CLIENT_H
 
@@ -50,9 +50,9 @@ struct http_request {
 	 * no connection with others. With a proxy it sees the proxy's address. May be NULL; @self
 	 * is the handler's. */
 	bool (*address_ok)(void *self, const struct sockaddr *addr);
-	/* Goes out at most once. libcurl by itself sends a request again, POST or not, when a
-	 * connection that it had kept dies before the first byte of the answer; with this the call
-	 * ends with HTTP_CUT, and whoever asks decides, in the record. */
+	/* Sent at most once. Without this libcurl resends a request, POST or not, when a kept
+	 * connection dies before the first byte of the answer; with it the call ends with
+	 * HTTP_CUT, and the caller decides and records whether to try again. */
 	bool once;
 	/* without TLS, too, it is HTTP/2 from the first byte on; the answer may have trailers */
 	bool h2;

@@ -1,4 +1,4 @@
-/* What libcurl is told of one request: where to, what, and what must not happen on the way. */
+/* The libcurl options of one request: address, contents, and forbidden behavior. */
 #include <string.h>
 #include <sys/socket.h>
 

@@ -40,10 +40,10 @@ static const char *head_first_line(char *line, struct http_ask *a)
 		target += 7 + a->authority_len;
 	}
 	if (*target != '/' || strlen(target) > TARGET_MAX)
-		return "the target is no path";
+		return "the target is not a path";
 	for (const char *c = target; *c; c++)
 		if ((unsigned char)*c <= 0x20 || (unsigned char)*c >= 0x7f)
-			return "the target is no path";
+			return "the target is not a path";
 	a->old = !strcmp(version, "HTTP/1.0");
 	if (!a->old && strcmp(version, "HTTP/1.1") != 0)
 		return "the version is not HTTP/1.0 or HTTP/1.1";
@@ -82,7 +82,7 @@ static size_t head_count(const struct http_ask *a, const char *name)
 	return n;
 }
 
-/* How long the body is, and whether the connection goes on. */
+/* The length of the body, and whether the connection stays open. */
 static const char *head_framing(struct http_ask *a)
 {
 	bool old = a->old;
@@ -93,13 +93,13 @@ static const char *head_framing(struct http_ask *a)
 	if (head_count(a, "host") > 1 || (!old && head_count(a, "host") != 1))
 		return "there is not exactly one Host";
 	if (head_count(a, "content-length") + head_count(a, "transfer-encoding") > 1)
-		return "the length of the body is said twice";
+		return "the length of the body appears twice";
 	if (coding && (old || strcasecmp(coding, "chunked") != 0))
 		return "the body is coded in a way that is not known here";
 	if (length) {
 		size_t n = strlen(length);
 		if (!n || n > 18 || strspn(length, "0123456789") != n)
-			return "the length of the body is no number";
+			return "the length of the body is not a number";
 		a->length = strtoull(length, NULL, 10);
 	}
 	a->chunked = coding != NULL;
@@ -122,7 +122,7 @@ static const char *take_apart(struct http_ask *a)
 		first = false;
 	}
 	if (!why && first)
-		why = "there is no request line";
+		why = "the request line is missing";
 	return why ? why : head_framing(a);
 }
 
@@ -207,7 +207,7 @@ static bool head_step(struct http_chunks *c, char b)
 	case TRAILER_LF:
 		c->state = TRAILER;
 		c->digits = 0;
-		return b == '\n'; /* the line goes on counting: trailers are bounded together */
+		return b == '\n'; /* the line keeps counting: trailers are bounded together */
 	case END_LF:
 		c->done = true;
 		return b == '\n';

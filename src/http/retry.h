@@ -26,7 +26,7 @@ struct retry_case {
 	const char *body; /* of an error answer, NULL-terminated; may be NULL */
 	bool had_effect;  /* something of the answer has been acted on */
 	unsigned tries;	  /* failed so far, this one included */
-	unsigned most;	  /* so many and no more; 0 = RETRY_MAX */
+	unsigned most;	  /* the maximum; 0 = RETRY_MAX */
 };
 
 /* Reads the headers; @now_s is wall time, for an HTTP date in an answer that does not say what its

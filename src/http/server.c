@@ -37,7 +37,7 @@ struct http_visit { /* a connection; as a visit it lives in BUSY */
 	struct http_server *server;
 	int sock;
 	struct loop_fd *watch;
-	struct loop_timer *timer, *kick; /* kick: goes on outside of the owner's call */
+	struct loop_timer *timer, *kick; /* kick: continues outside of the owner's call */
 	enum state state;
 	struct buf in, body, out;
 	size_t sent;
@@ -46,7 +46,7 @@ struct http_visit { /* a connection; as a visit it lives in BUSY */
 	bool last;    /* no request after this one */
 	bool inside;  /* take_in is running */
 	bool tell;    /* DEAD: the owner does not know yet */
-	bool drained; /* the owner is to be told so, from the loop */
+	bool drained; /* the owner will be notified of this from the loop */
 	bool begun;   /* a stream of the owner's is under way */
 	void *tag;
 };

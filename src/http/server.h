@@ -1,17 +1,16 @@
 /* HTTP/1.1 as a server, for few and mostly local clients (sandglass mcp serve --http): whole
- * requests in, answers or streams out; also what a box reaches its model through (src/inside).
+ * requests in, answers or streams out; also the way from a sandbox to its model (src/inside).
  *
  *  1. Requests of one connection are answered one after another; each gets exactly one http_reply,
- *  or one http_begin and
- *     one http_finish. Until then its visit lives, unless gone() says that the client went away:
- *     then it is freed when
- *     gone() returns. Callbacks never come from inside a function of this header.
+ *     or one http_begin and one http_finish. Until then its visit lives, unless gone() reports that
+ *     the client went away: then it is freed when gone() returns. Callbacks never come from inside
+ *     a function of this header.
  *  2. Bounds: HTTP_CLIENTS_MAX connections, body_max bytes of a body, a minute for a request to
- *  arrive and for a client
- *     to take what is sent, HTTP_QUEUE_MAX bytes that it has not taken. Who exceeds them is told,
- *     or cut off.
+ *     arrive and for a client to take the answer, HTTP_QUEUE_MAX bytes that it has not taken. A
+ *     client that exceeds them gets an error status, or is cut off.
  *  3. No TLS, no compression, no ranges: a front end that has them may stand before it.
- * Who may ask is the owner's business. Loop thread only; callbacks may call everything here. */
+ *
+ * The owner decides which clients may ask. Loop thread only; callbacks may call everything here. */
 #ifndef HTTP_SERVER_H
 #define HTTP_SERVER_H
 
@@ -64,9 +63,10 @@ bool http_begun(const struct http_visit *v);	/* its stream has begun */
 /* Ends the connection at once: an answer that broke off must not look whole. @v is gone after,
  * without gone(). */
 void http_break(struct http_visit *v);
-/* Takes its connection for another protocol (http/websock_server.h): the socket, and in @rest what
- * the client has sent already. @v is gone after, without gone(), and the connection is none of the
- * server's any more. -1: it has gone, of which gone() tells no more, or an answer is on its way. */
+/* Takes its connection for another protocol (http/websock_server.h): the socket, and in @rest the
+ * bytes already received. @v is gone after, without gone(), and the server no longer owns the
+ * connection. -1: the connection has gone (gone() will not be called), or an answer is being
+ * sent. */
 NODISCARD int http_take(struct http_visit *v, struct buf *rest);
 
 #endif

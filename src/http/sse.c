@@ -100,7 +100,7 @@ static size_t skip_bom(struct sse *s, const char *p, size_t len)
 	size_t n = 0;
 	while (s->bom < 3 && n < len) {
 		if (p[n] != bom[s->bom]) {
-			/* it was none: what was held back is text */
+			/* not a byte order mark: the bytes held back are text */
 			buf_append(&s->line, bom, s->bom);
 			s->bom = 3;
 			break;

@@ -111,7 +111,7 @@ int url_parse(struct url *out, const struct url *base, const char *text, struct 
 				: err_set(err, ERR_INVALID, "'%.80s' is not an address: %s", text,
 					  curl_url_strerror(rc));
 	curl_url_cleanup(h);
-	/* "0x7f.1." is no number to the parser before its dot is gone */
+	/* the parser takes "0x7f.1." for a number only without its last dot */
 	size_t len = n == 0 ? strlen(out->host) : 0;
 	if (len && strspn(out->host, "0123456789abcdefx.") == len) {
 		struct url again = { 0 };

@@ -1,6 +1,6 @@
-/* Addresses of the web, taken apart by the same parser that makes the connection, so that what is
- * judged and what is reached cannot differ: "HTTP://EXAMPLE.org:443/a/../b" and "http://0x7f.1/"
- * come out as they will be used.
+/* Web addresses, parsed by the same parser that makes the connection, so that policy checks the
+ * address that is reached: "HTTP://EXAMPLE.org:443/a/../b" and "http://0x7f.1/" come out as they
+ * will be used.
  *
  * Refused: schemes other than http and https, a user or password in the address, controls and
  * blanks, more than URL_MAX bytes. The fragment is dropped; names outside ASCII become punycode.
@@ -24,8 +24,8 @@ struct url {
 NODISCARD int url_parse(struct url *out, const struct url *base, const char *text, struct err *err);
 void url_release(struct url *u);
 bool url_same_origin(const struct url *a, const struct url *b);
-/* Appends @bytes as a value of a query: what is not a letter, digit, "-", "_", "." or "~" becomes
- * %XX. */
+/* Appends @bytes as a value of a query: bytes other than letters, digits, "-", "_", ".", and "~"
+ * become %XX. */
 struct buf;
 void url_escape(const void *bytes, size_t len, struct buf *out);
 

@@ -32,13 +32,13 @@ struct websock {
 	struct loop_timer *timer;
 	struct websock_reader reader;
 	struct buf head; /* of the answer */
-	struct buf body; /* of one that is no upgrade */
+	struct buf body; /* of an answer that is not an upgrade */
 	struct http_chunks chunks;
 	char *protocols, *protocol;
 	char accept[32]; /* what the server must say */
 	int64_t last_us, idle_us;
 	int status, code;
-	size_t body_len; /* so long it is, or as much of it as is wanted */
+	size_t body_len; /* its length, or the part of it that is kept */
 	char *reason;
 	size_t pongs; /* bytes of them since all was sent */
 	bool up, turned_down, in_chunks, over, paused;
@@ -111,7 +111,7 @@ static const char *not_upgraded(struct websock *w)
 	     *ext = websock_field(w, "sec-websocket-extensions");
 	w->protocol = websock_field(w, "sec-websocket-protocol");
 	if (!websock_has_word(upgrade, "websocket") || !websock_has_word(connection, "upgrade"))
-		return "the answer 101 is no upgrade to websocket";
+		return "the answer 101 does not upgrade to websocket";
 	if (!accept || strcmp(accept, w->accept) != 0)
 		return "the answer is not to our question (Sec-WebSocket-Accept)";
 	if (ext && *ext)
@@ -184,7 +184,7 @@ static void websock_open_up(struct websock *w, const char *rest, size_t len)
 		websock_feed_bytes(w, rest, len);
 }
 
-/* An answer that is no upgrade: its body says why. */
+/* An answer that is not an upgrade: its body says why. */
 static void websock_take_body(struct websock *w, const char *bytes, size_t len)
 {
 	bool whole;

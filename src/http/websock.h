@@ -15,7 +15,7 @@ struct websock_request {
 	const char *const *headers;
 	/* offered, with ", " between; NULL none. The server must choose one of them */
 	const char *protocols;
-	/* nothing, not even an answer to a ping, comes for so long: given up; 0 = 90 s */
+	/* given up after this time without data or an answer to a ping; 0 = 90 s */
 	int64_t idle_us;
 };
 

@@ -59,7 +59,7 @@ static const char *websock_frame_take_head(struct websock_reader *r)
 	return NULL;
 }
 
-/* What may stand in a frame (RFC 6455, 7.4): 1005, 1006 and 1015 are for what is told inside a
+/* Codes allowed in a frame (RFC 6455, 7.4): 1005, 1006, and 1015 are for use inside a
  * program. */
 static bool is_code(unsigned code)
 {
@@ -73,9 +73,9 @@ static const char *close_wrong(const struct buf *b)
 	if (b->len == 1)
 		return "a close frame with half a code";
 	if (b->len && !is_code((unsigned)p[0] << 8 | p[1]))
-		return "a close frame with a code that is none";
+		return "a close frame with an invalid code";
 	return b->len > 2 && !utf8_valid(b->data + 2, b->len - 2)
-		       ? "the reason of a close frame is no UTF-8"
+		       ? "the reason of a close frame is not UTF-8"
 		       : NULL;
 }
 
@@ -89,7 +89,7 @@ static int websock_frame_give(struct websock_reader *r, const char **why_out)
 	if (!control && !r->fin)
 		return 0;
 	unsigned op = control ? r->frame : r->op;
-	*why_out = op == WS_TEXT && !utf8_valid(buf_cstr(b), b->len) ? "a text that is no UTF-8"
+	*why_out = op == WS_TEXT && !utf8_valid(buf_cstr(b), b->len) ? "a text that is not UTF-8"
 		   : op == WS_CLOSE				     ? close_wrong(b)
 								     : NULL;
 	if (*why_out)

@@ -16,8 +16,8 @@ enum websock_op { WS_MORE = 0, WS_TEXT = 1, WS_BYTES = 2, WS_CLOSE = 8, WS_PING 
 enum { WS_MESSAGE_MAX = 64 << 20, WS_CONTROL_MAX = 125 };
 
 struct websock_reader {
-	/* A whole message, or a control frame. Borrowed. false: no more is wanted (the reader may
-	 * be gone). */
+	/* A whole message, or a control frame. Borrowed. false: send no more (the reader may be
+	 * gone). */
 	bool (*on_message)(void *self, enum websock_op op, const void *bytes, size_t len);
 	void *self;
 	bool of_client; /* whose frames these are */

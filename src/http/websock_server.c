@@ -34,7 +34,7 @@ struct websock_door {
 	void *self;
 	int sock;
 	struct loop_fd *watch;
-	/* pings, and the time for a goodbye; what goes on outside of the owner's call */
+	/* pings, and the time for a goodbye; work outside of the owner's call */
 	struct loop_timer *timer, *kick;
 	struct websock_reader reader;
 	struct buf in, out; /* in: what came with the request, until kick */
@@ -42,10 +42,10 @@ struct websock_door {
 	int64_t last_us;
 	bool paused;
 	bool said; /* our close frame is sent or queued */
-	/* the owner has let it go: what comes is not looked at, and it frees itself */
+	/* the owner has let it go: input is ignored, and it frees itself */
 	bool leaving;
-	bool over; /* nothing comes any more */
-	bool tell; /* the owner is to be told so */
+	bool over; /* nothing comes any longer */
+	bool tell; /* the owner will be notified */
 	bool *freed;
 };
 

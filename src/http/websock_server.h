@@ -1,7 +1,8 @@
 /* WebSocket as a server (RFC 6455): a request of http/server.h that asks for it becomes one. No
  * extensions; every message comes whole, at most WS_MESSAGE_MAX bytes. Pings go out while nothing
- * comes; who answers none of them is given up. A client that sends what is no frame is told so
- * (1002) and cut off. Loop thread only; callbacks never from inside a function of this header. */
+ * comes; a client that answers none is given up. A client that sends an invalid frame gets a close
+ * frame (1002) and is cut off. Loop thread only; callbacks never from inside a function of this
+ * header. */
 #ifndef HTTP_WEBSOCK_SERVER_H
 #define HTTP_WEBSOCK_SERVER_H
 
@@ -31,8 +32,8 @@ void websock_server_send(struct websock_door *w, bool text, const void *bytes, s
 /* bytes that the client has not taken */
 size_t websock_server_queued(const struct websock_door *w);
 void websock_server_pause(struct websock_door *w, bool paused);
-/* The last word; @reason: at most 123 bytes, more is cut. What was sent still goes out, as long as
- * the client takes it within 5 seconds; what comes is not heard any more. It frees itself. */
+/* Closes the connection; @reason: at most 123 bytes, more is cut. Queued bytes still go out, if the
+ * client takes them within 5 seconds; input is ignored from now on. It frees itself. */
 void websock_server_close(struct websock_door **w, int code, const char *reason);
 void websock_server_free(struct websock_door **w); /* cuts it off; NULL inside is fine */
 

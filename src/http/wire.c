@@ -20,10 +20,10 @@ struct wire {
 	struct wire_handler handler;
 	CURL *easy;
 	struct loop_fd *fd;	  /* NULL: not up */
-	struct loop_timer *again; /* bytes may lie in libcurl that the socket does not tell of */
+	struct loop_timer *again; /* libcurl may hold bytes that the socket doesn't report */
 	struct buf out;
 	bool paused, over;
-	bool *freed; /* while a callback runs: it is told so */
+	bool *freed; /* while a callback runs: set if it frees this */
 	char fail[CURL_ERROR_SIZE];
 };
 

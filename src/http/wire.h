@@ -10,7 +10,7 @@ struct wire;
 
 struct wire_handler {
 	void (*up)(void *self);
-	void (*room)(void *self); /* some of what was to be sent has been; may be NULL */
+	void (*room)(void *self); /* some of the queued bytes were sent; may be NULL */
 	void (*data)(void *self, const void *bytes, size_t len);
 	/* Once, unless it is freed before. HTTP_OK: the other side has closed it. */
 	void (*end)(void *self, enum http_how how, const char *text);
@@ -21,7 +21,7 @@ struct wire_handler {
  * NULL. Free it before @h. */
 struct wire *wire_new(struct http *h, const char *url, const char *unix_socket,
 		      const struct wire_handler *handler);
-void wire_free(struct wire **w); /* allowed in callbacks; what is not sent yet is dropped */
+void wire_free(struct wire **w); /* allowed in callbacks; bytes not sent yet are dropped */
 /* all of it, sooner or later; copied; before up: kept */
 void wire_send(struct wire *w, const void *bytes, size_t len);
 /* no data while paused: the other side is slowed by its window */

@@ -26,12 +26,12 @@ struct loop {
 	size_t nr, cap;
 	int64_t now_us;
 	bool running;
-	/* something of ours ran in this turn before it slept: it must not sleep any more, its
-	 * caller may have got what it waits for */
+	/* a callback of ours ran in this turn before it slept: it must not sleep now, because the
+	 * caller's condition may be true */
 	bool ran;
 };
 
-/* libuv wants to be told when a handle's memory may go: each of our handles is freed by its close
+/* libuv reports when a handle's memory may go: each of our handles is freed by its close
  * callback. */
 struct loop_fd {
 	uv_poll_t uv; /* first: the close callback frees the whole */
@@ -68,8 +68,8 @@ struct loop_job {
 static void run_deferred(struct loop *l)
 {
 	l->now_us = clock_mono_us();
-	/* what is deferred meanwhile belongs to the next round, else one caller could keep the loop
-	 * here for ever */
+	/* calls deferred meanwhile belong to the next round, else one caller could keep the loop
+	 * here endlessly */
 	size_t nr = l->nr;
 	l->ran |= nr > 0;
 	for (size_t i = 0; i < nr; i++) {

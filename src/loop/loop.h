@@ -24,8 +24,8 @@ NODISCARD int loop_new(struct loop **out, struct err *err);
 void loop_free(struct loop *l); /* every handle must have been freed */
 void loop_run(struct loop *l);	/* until loop_stop */
 /* Runs one turn: waits at most @timeout_ms (-1: without limit, 0: not at all), and not at all once
- * a timer or a deferred call has run in it, so that "while (!done) loop_turn(l, -1)" ends whoever
- * sets done. */
+ * a timer or a deferred call has run in it, so that "while (!done) loop_turn(l, -1)" ends no matter
+ * which callback sets done. */
 void loop_turn(struct loop *l, int timeout_ms);
 void loop_stop(struct loop *l);
 /* something is left that can still call: a descriptor, a timer that runs, a job */

@@ -68,7 +68,7 @@ static size_t stream_queued_bytes(const struct stream *s)
 	return s->out.len - s->out_sent;
 }
 
-/* What once was much is not kept for what is little. */
+/* Frees a buffer that has become much larger than its contents. */
 static void stream_let_go(struct buf *b)
 {
 	if (!b->len && b->cap > KEPT_MAX)
@@ -296,7 +296,7 @@ void stream_send_fds(struct stream *s, uint16_t type, uint64_t id, const void *b
 	if (stream_full(s))
 		s->was_full = true;
 	/* The first frame of an idle stream goes out at once (a round trip must not wait for a loop
-	 * turn). A failure is told from the loop, never from inside a send. */
+	 * turn). The loop reports failures, never a send. */
 	if (idle) {
 		ssize_t n;
 		while (stream_queued_bytes(s) && (n = stream_send_some(s)) > 0)
@@ -327,7 +327,7 @@ void stream_close_after_flush(struct stream *s)
 {
 	s->closing = true;
 	if (!s->want_write) {
-		s->want_write = true; /* the end is told from the loop */
+		s->want_write = true; /* the loop reports the end */
 		stream_watch(s);
 	}
 }

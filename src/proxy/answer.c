@@ -55,7 +55,7 @@ static void answer_say(struct answer *a, const json_t *text)
 		buf_append(&a->said, json_string_value(text), json_string_length(text));
 }
 
-/* What was said since is told, and what may pass passes: once for all the events that came
+/* Reports the text so far and passes the allowed events: once for all the events that came
  * together. */
 static void answer_tell(struct answer *a)
 {
@@ -109,8 +109,8 @@ static void add_json(struct buf *b, const json_t *v)
 
 static void add_args(struct answer *a, struct answer_call *c, const json_t *v)
 {
-	/* else it may be none of ours, or what it was given stands in the event as something
-	 * else */
+	/* else the string may be another one, or its value is written differently in the
+	 * event */
 	bool plain = !a->over && json_is_string(v);
 	a->grown = plain ? (size_t)(c - a->call) : NO_CALL;
 	a->from = c->args.len;
@@ -526,7 +526,7 @@ static void data_of(const char *p, size_t len, struct buf *out)
 	}
 }
 
-/* Does it only go on with something? */
+/* Does the event only continue a text? */
 static bool only_words(const struct answer *a, const json_t *e)
 {
 	const char *type = json_str(e, "type", "");

@@ -1,19 +1,17 @@
-/* One answer of a model on its way to the agent: bytes in, the same bytes out, and what they mean
+/* One answer of a model on its way to the agent: bytes in, the same bytes out, and their meaning
  * beside them. No I/O.
  *
  *  1. Without a gate every byte passes at once. With one, events pass whole, up to the first that
- *  belongs to a call of a
- *     tool; that and all that follows is held until the owner has judged the calls. An answer that
- *     is no stream is held
- *     whole. What was fed together passes together, and its words are told together.
- *  2. What is not understood passes, and is told as an answer without calls; never more than
- *  ANSWER_HELD_MAX is held: an
- *     answer that is longer is marked `over`, its calls must be refused.
+ *     belongs to a tool call; it and everything after it is held until the owner has checked the
+ *     calls against policy. An answer that is not a stream is held whole. Bytes fed together pass
+ *     together, and their text is reported together.
+ *  2. An answer that can't be parsed passes, and is reported as an answer without calls; at most
+ *     ANSWER_HELD_MAX is held: a longer answer is marked `over`, its calls must be refused.
  *  3. An answer may continue another one whose calls were refused (the model was asked again): then
- *  its numbers of blocks
- *     go on where those that had passed ended, and its head is left out if one has passed.
- *  4. A stream that was cut keeps the last numbers of its usage; `complete` says whether it came to
- *  its end. */
+ *     its numbers of blocks continue after those that had passed, and its head is left out if one
+ *     has passed.
+ *  4. A stream that was cut keeps the last numbers of its usage; `complete` is set if it came to
+ *     its end. */
 #ifndef PROXY_ANSWER_H
 #define PROXY_ANSWER_H
 
@@ -64,7 +62,7 @@ struct answer {
 	struct alike alike;
 	bool to_said, to_part; /* where the words of events that are alike go */
 	size_t to_call;	       /* NO_CALL none */
-	/* call whose arguments the event that is read goes on with, and where; NO_CALL: not to be
+	/* call whose arguments the current event continues, and where; NO_CALL: not to be
 	 * learned */
 	size_t grown, from;
 	unsigned nr_grown;
@@ -81,7 +79,7 @@ void answer_init(struct answer *a, enum speak speak, bool stream, bool gate,
 		 const struct answer *after);
 void answer_release(struct answer *a);
 void answer_feed(struct answer *a, const void *bytes, size_t len);
-/* The stream is over: what is held without need passes; calls wait for answer_pass. */
+/* The stream is over: bytes held without need pass; calls wait for answer_pass. */
 void answer_end(struct answer *a);
 /* Passes what was held. */
 void answer_pass(struct answer *a);

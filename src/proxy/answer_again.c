@@ -1,4 +1,4 @@
-/* The model is asked again after its calls were refused: it is told so where it expects their
+/* Asks the model again after its calls were refused: the refusals take the place of the calls'
  * results. */
 #include <string.h>
 

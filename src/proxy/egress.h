@@ -4,35 +4,26 @@
  *
  * Rules, in this order; the first that does not hold is the answer:
  *  1. The request is CONNECT host:port or METHOD http://host[:port]/path; nothing else is a proxy
- *  request. Head at
- *     most 16 KiB, no folded lines, no bare CR or NUL, no second Host, Content-Length or
- *     Transfer-Encoding, not both
- *     of the last two.
+ *     request. Head at most 16 KiB, no folded lines, no bare CR or NUL, no second Host,
+ *     Content-Length or Transfer-Encoding, not both of the last two.
  *  2. The host is a name: letters, digits, hyphens, labels up to 63, 253 in all; one final dot is
- *  dropped, case is
- *     folded. No address in any spelling, no user, no percent, no underscore.
+ *     dropped, case is folded. No address in any spelling, no user, no percent, no underscore.
  *  3. The port is on the list of ports (443 unless told otherwise; 80 too if http is allowed).
  *  4. The decision: ops->ask, answered by egress_answer now or at any time later. Without ops->ask
- *  the allow list
- *     decides; an empty one means that nothing is allowed. Nothing is looked up or sent out before
- *     it.
+ *     the allow list decides; an empty one means that nothing is allowed. Nothing is looked up or
+ *     sent out before it.
  *  5. The name is looked up once, here. If any of its addresses is private, local, link-local,
- *  multicast or otherwise
- *     not of the open internet, it is refused; else exactly these addresses are tried (a name
- *     cannot be bound to
- *     another one).
+ *     multicast or otherwise not of the open internet, it is refused; else exactly these addresses
+ *     are tried (a name cannot be bound to another one).
  *  6. CONNECT to 443, and whatever else begins like TLS: the ClientHello must name the same host
- *  (SNI), else the
- *     connection is closed before a byte of it goes out. Behind a shared front (CDN) the encrypted
- *     Host may still
- *     differ: that is the limit of a proxy that does not break TLS open.
+ *     (SNI), else the connection is closed before a byte of it goes out. Behind a shared front
+ *     (CDN) the encrypted Host may still differ: that is the limit of a proxy that does not break
+ *     TLS open.
  *  7. One request per connection; the body of a plain http request is framed (length or chunks) and
- *  nothing after it
- *     passes.
+ *     nothing after it passes.
  *  8. No byte in either direction for 15 minutes, or more than max_bytes in both together: closed.
- *  A plain http
- *     request that has no answer yet gets a 504 or 502 that says so; a client inside TLS gets an
- *     alert.
+ *     A plain http request that has no answer yet gets a 504 or 502 with this reason; a client
+ *     inside TLS gets an alert.
  * A refusal is a 403 (502, 504 where the network failed) with a JSON body
  * {"error","host","port","why","ask"} and Proxy-Status (RFC 9209), so that a program, a model and a
  * person can tell it from a broken network. Loop thread only. */
@@ -72,8 +63,8 @@ struct egress_ops {
 	/* What the box sends after its head, when it is about to go out; in the order and the
 	 * pieces in which it comes. May be NULL. */
 	void (*sends)(void *self, uint64_t ticket, const void *bytes, size_t len);
-	/* The end of what was asked for, once per ticket, whatever the answer was or if none came.
-	 * Refusals that came before the question (rules 1 to 3) have ticket 0. May be NULL. */
+	/* The request ended, once per ticket, whatever the answer was or if none came.
+	 * Refusals before the policy check (rules 1 to 3) have ticket 0. May be NULL. */
 	void (*ended)(void *self, uint64_t ticket, const struct egress_end *e);
 };
 
@@ -93,7 +84,7 @@ struct egress_opts {
 /* Takes @listener (any listening stream socket, non-blocking). Never NULL. */
 struct egress *egress_new(struct loop *l, int listener, const struct egress_opts *o,
 			  const struct egress_ops *ops, void *self);
-/* Closes everything; no callbacks any more. */
+/* Closes everything; no callbacks follow. */
 void egress_free(struct egress **e);
 /* Answers a ticket, also from inside ops->ask. @why goes to the box when it is a no ("not on the
  * list of hosts"), may be NULL. A ticket that has ended meanwhile is ignored. */

@@ -371,7 +371,7 @@ static void egress_conn_on_head(struct egress_conn *c)
 	c->body_done = !c->head.connect && !passes_body(c);
 	if (!egress_name(c->head.host, c->host)) {
 		egress_conn_refuse(c, 403, "http_request_denied", "name",
-				   "the host is no name (addresses are not allowed)");
+				   "the host is not a name (addresses are not allowed)");
 	} else if (!egress_port_ok(c->e, c->host, &c->head)) {
 		egress_conn_refuse(c, 403, "http_request_denied", "port",
 				   c->head.connect || c->e->http

@@ -180,7 +180,7 @@ static const char *parse_line(const char *s, size_t len, struct egress_head *h)
 		return "the request line has no method";
 	for (const char *p = s; p < sp; p++)
 		if (!is_token(*p))
-			return "the method is no token";
+			return "the method is not a token";
 	memcpy(h->method, s, (size_t)(sp - s));
 	h->connect = strcmp(h->method, "CONNECT") == 0;
 	const char *target = sp + 1;
@@ -253,7 +253,7 @@ static const char *parse_field(const char *s, size_t len, struct egress_head *h,
 		return "a header line has no name";
 	for (size_t i = 0; i < name; i++)
 		if (!is_token(s[i]))
-			return "a header name is no token, or a line is folded";
+			return "a header name is not a token, or a line is folded";
 	const char *v = colon + 1, *end = s + len;
 	while (v < end && (*v == ' ' || *v == '\t'))
 		v++;
@@ -320,8 +320,8 @@ int egress_head_parse(const char *bytes, size_t len, struct egress_head *out, co
 		*why_out = "the head of the request is longer than 16 KiB";
 		if (look == EGRESS_HEAD_MAX)
 			return -1;
-		/* do not wait for the end of what cannot become a request */
-		*why_out = "this is no HTTP request";
+		/* do not wait for the end of bytes that cannot become a request */
+		*why_out = "not an HTTP request";
 		return look && !is_token(bytes[0]) ? -1 : 0;
 	}
 	h.len = (size_t)(end - bytes) + 4;
@@ -541,7 +541,7 @@ struct net4 {
 	unsigned bits;
 };
 
-/* IANA special-purpose registry: what is not globally reachable, and multicast. */
+/* IANA special-purpose registry: addresses that are not globally reachable, and multicast. */
 bool egress_public4(uint32_t addr)
 {
 	static const struct net4 closed[] = {

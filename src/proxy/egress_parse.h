@@ -31,7 +31,7 @@ struct egress_head {
 int egress_head_parse(const char *bytes, size_t len, struct egress_head *out, const char **why_out);
 void egress_head_release(struct egress_head *h);
 
-/* Rule 2: folds @name into @out (EGRESS_HOST_MAX + 1 bytes); false if it is no host name. */
+/* Rule 2: folds @name into @out (EGRESS_HOST_MAX + 1 bytes); false if it is not a host name. */
 bool egress_name(const char *name, char *out);
 /* Can @entry of an allow list ever match ("host", "*.suffix", each with ":port")? NULL if so, else
  * a static clause that says why not. */

@@ -13,7 +13,7 @@ enum egress_state {
 	EGRESS_LOOKUP,
 	EGRESS_CONNECT,
 	EGRESS_PUMP,
-	EGRESS_LAST, /* an answer of ours is on its way out; what comes in is thrown away */
+	EGRESS_LAST, /* an answer of ours is being sent; input is dropped */
 };
 
 struct egress_conn {

@@ -22,7 +22,7 @@ typedef void egress_lookup_fn(void *self, const struct egress_addr *addr, size_t
  * and a reason. */
 struct egress_lookup *egress_lookup_start(struct loop *l, const char *host, uint16_t port,
 					  egress_lookup_fn *done, void *self);
-/* @done is not called any more; NULL inside is fine */
+/* @done will not be called; NULL inside is fine */
 void egress_lookup_cancel(struct egress_lookup **q);
 
 #endif

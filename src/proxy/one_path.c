@@ -48,7 +48,7 @@ static const char *one_path_one_escape(const char *path, size_t len, struct buf 
 			int high = i + 2 < len ? hex_digit(path[i + 1]) : -1,
 			    low = high >= 0 ? hex_digit(path[i + 2]) : -1;
 			if (low < 0)
-				return "a path with an escape that is none";
+				return "a path with an invalid escape";
 			c = high * 16 + low;
 			i += 2;
 		}
@@ -58,7 +58,7 @@ static const char *one_path_one_escape(const char *path, size_t len, struct buf 
 			escaped = false;
 		bool again = c == '%' && i + 2 < len && hex_digit(path[i + 1]) >= 0 &&
 			     hex_digit(path[i + 2]) >= 0;
-		/* again: an escape of an escape, which somebody may decode twice */
+		/* again: an escape of an escape, which a server may decode twice */
 		if (escaped && (c == '/' || again))
 			return "a path with an encoded separator";
 		buf_putc(plain, (char)c);

@@ -1,8 +1,8 @@
-/* What models' APIs have in common, as far as somebody between an agent and its provider must know
- * it: which paths there are, where the conversation stands in a request, where a key is carried,
- * and how something is said in an answer. No I/O.
+/* The common parts of models' APIs, as far as a proxy between an agent and its provider must know
+ * them: the paths, the place of the conversation in a request, the place of a key, and the form of
+ * text in an answer. No I/O.
  *
- * Sources: the providers' public references for Messages, Chat Completions, Responses and
+ * Sources: the providers' public references for Messages, Chat Completions, Responses, and
  * generateContent. Any thread. */
 #ifndef PROXY_SPEAK_H
 #define PROXY_SPEAK_H
@@ -14,9 +14,9 @@ enum speak { SPEAK_NONE, SPEAK_ANTHROPIC, SPEAK_CHAT, SPEAK_RESPONSES, SPEAK_GEM
 
 const char *speak_name(enum speak s); /* "anthropic" "openai_chat" "openai" "gemini", "" */
 
-/* Is @method @path (without query) one that an agent needs of a server that speaks @dialect
- * ("anthropic", "openai", "gemini")? @out: what is spoken there; SPEAK_NONE for what generates
- * nothing (models, count_tokens). */
+/* Does an agent need @method @path (without query) of a server that speaks @dialect ("anthropic",
+ * "openai", "gemini")? @out: the protocol of that path; SPEAK_NONE for paths that generate nothing
+ * (models, count_tokens). */
 bool speak_path(const char *dialect, const char *method, const char *path, enum speak *out);
 
 /* Is this header one that carries a credential? @name in lower case. */
@@ -24,9 +24,9 @@ bool speak_credential(const char *name);
 
 /* --- requests --- */
 
-/* The body in the parts that stay the same from call to call: what is before the list of messages,
- * each message, what is after. Together they are the bytes. A body that is not understood is one
- * piece. */
+/* The body in the parts that stay the same from call to call: the bytes before the list of
+ * messages, each message, the bytes after. Together they are the body. A body that can't be parsed
+ * is one piece. */
 typedef void speak_piece_fn(void *self, const char *bytes, size_t len);
 void speak_pieces(enum speak s, const char *body, size_t len, speak_piece_fn *piece, void *self);
 

@@ -1,14 +1,14 @@
-/* Is an event of a model's stream the one before it, but for its words? Such a stream is thousands
- * of events that differ in one string (with some providers also in a number and in padding); to
- * parse each of them would be most of the proxy's work. No I/O.
+/* Does an event of a model's stream differ from the one before only in its text? Such a stream is
+ * thousands of events that differ in one string (with some providers also in a number and in
+ * padding); parsing each of them would be most of the proxy's work. No I/O.
  *
- *  1. An event may be learned once it has been parsed and all that it did was to say @words. Where
- *  these stand, and the values of
- *     "sequence_number" and "obfuscation", are holes; the rest is kept as it is, byte for byte.
+ *  1. An event may be learned once it has been parsed and its only effect was text (@words). The
+ *     places of that text, and of the values of "sequence_number" and "obfuscation", are holes; the
+ *     rest is kept byte for byte.
  *  2. An event is alike if it has the same bytes around the holes, and in them a number or a string
- *  of valid UTF-8 (the words also
- *     with escapes of one letter): to parse it would give the same but for those values.
- *  3. What is not certain (an escape anywhere, words that stand there twice) is not learned. */
+ *     of valid UTF-8 (the text also with escapes of one letter): parsing it would give the same
+ *     except for those values.
+ *  3. Uncertain events (an escape anywhere, text that occurs twice) are not learned. */
 #ifndef PROXY_SSE_TEMPLATE_H
 #define PROXY_SSE_TEMPLATE_H
 

@@ -12,7 +12,7 @@ const struct field filter_field[FIELD_NR] = {
 	[FIELD_AGENT] = { "agent", F_TEXT, "agent", "agent_id", true,
 			  "the agent, by name or number" },
 	[FIELD_BOX] = { "box", F_TEXT, "box", "box_id", true, "the box, by name or number" },
-	[FIELD_KIND] = { "kind", F_TEXT, "kind", NULL, true, "what is done" },
+	[FIELD_KIND] = { "kind", F_TEXT, "kind", NULL, true, "the kind of action" },
 	[FIELD_TOOL] = { "tool", F_TEXT, "tool", NULL, true, "the tool that was called" },
 	[FIELD_CMD] = { "cmd", F_TEXT, "cmd", "proposed", true,
 			"the command line, also the one that a person has put another in the place of" },
@@ -22,7 +22,7 @@ const struct field filter_field[FIELD_NR] = {
 			 "the other machine of a connection or a request" },
 	[FIELD_EXIT] = { "exit", F_NUMBER, "exit", NULL, false, "the exit status" },
 	[FIELD_DUR] = { "dur", F_SPAN, "dur_us", NULL, false, "how long it ran" },
-	[FIELD_COST] = { "cost", F_MONEY, "cost_uusd", NULL, false, "what it cost, in dollars" },
+	[FIELD_COST] = { "cost", F_MONEY, "cost_uusd", NULL, false, "its cost, in dollars" },
 	[FIELD_TOKENS] = { "tokens", F_NUMBER, "tokens", NULL, false,
 			   "how many tokens a model call took" },
 	[FIELD_LINES] = { "lines", F_NUMBER, "lines", NULL, false,
@@ -37,10 +37,10 @@ const struct field filter_field[FIELD_NR] = {
 	[FIELD_ID] = { "id", F_NUMBER, "id", NULL, true, "the number of the action or event" },
 	[FIELD_TEXT] = { "text", F_TEXT, "text", NULL, false, "anything that is recorded of it" },
 	[FIELD_SINCE] = { "since", F_INSTANT, "ts_us", NULL, true,
-			  "so long ago at most, or a date" },
+			  "the oldest: a time ago, or a date" },
 	[FIELD_UNTIL] = { "until", F_INSTANT, "ts_us", NULL, true,
-			  "so long ago at least, or a date" },
-	[FIELD_IS] = { "is", F_IS, "is", NULL, false, "what is so of it" },
+			  "the newest: a time ago, or a date" },
+	[FIELD_IS] = { "is", F_IS, "is", NULL, false, "its state: error, live, edited, ..." },
 	[FIELD_HAS] = { "has", F_HAS, "has", NULL, false, "what there is of it" },
 };
 
@@ -321,10 +321,9 @@ static struct node *unknown_field(struct parser *x, const char *at, const char *
 	if (near)
 		return filter_fail(
 			x, at,
-			"there is no field \"%s\"; did you mean \"%s\"? (quote it to search for the text)",
+			"unknown field \"%s\"; did you mean \"%s\"? (quote it to search for the text)",
 			name, near);
-	return filter_fail(x, at, "there is no field \"%s\" (quote it to search for the text)",
-			   name);
+	return filter_fail(x, at, "unknown field \"%s\" (quote it to search for the text)", name);
 }
 
 static struct node *read_field(struct parser *x, const char *at, const char *name)
@@ -365,7 +364,7 @@ static struct node *read_saved(struct parser *x)
 	CLEANUP(free_ptr) char *name = mem_strndup(at + 1, (size_t)(x->p - at - 1));
 	const char *text = x->saved && x->saved->text ? x->saved->text(x->saved->self, name) : NULL;
 	if (!text)
-		return filter_fail(x, at, "there is no saved filter \"@%s\"", name);
+		return filter_fail(x, at, "saved filter not found: \"@%s\"", name);
 	if (x->in_saved == SAVED_MAX)
 		return filter_fail(x, at, "saved filters name each other without end");
 	struct parser inner = { .text = text,
@@ -553,7 +552,7 @@ static int known_before(const struct node *n, struct err *err)
 		bool closed = n->field == FIELD_IS || n->field == FIELD_HAS;
 		return err_set(
 			err, ERR_INVALID,
-			"column %zu: %s%s%s is known only after the action; what is held has not run yet",
+			"column %zu: %s%s%s is known only after the action; a held action has not run yet",
 			n->column, filter_field[n->field].name, closed ? ":" : "",
 			closed ? value : "");
 	}

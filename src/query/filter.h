@@ -1,24 +1,23 @@
-/* The filter language: one line of text that is asked in lists, searches, exports, holds and
- * policies.
+/* The filter language: one line of text for lists, searches, exports, breakpoints, and policies.
  *
  *   filter = and { "or" and }      and = not { ["and"] not }      not = [ "not" | "!" ] term
  *   term   = "(" filter ")" | "@"name | field op value | word["*"] | '"' phrase '"'
  *   op     = ":" (is; glob if * or ?, also in quotes)  "=" (exactly)  "!="  "~" (regular
- *          expression)  "<" "<=" ">" ">="
+ *            expression)  "<" "<=" ">" ">="
  *   value  = word | '"' text '"' | number[unit] | a..b | v1,v2,v3 (any of)
  *   units  : ms s m h d (time), k M (thousands), $ (money)
  *   fields : session agent box kind tool cmd path host exit dur cost tokens lines rule verdict by
- *   risk turn id text
- *            since until;  is:pending error live edited marked;  has:diff output note
+ *            risk turn id text since until;  is:pending error live edited marked;
+ *            has:diff output note
  *
  * 1. One line is compiled to two things: a condition over the events of a file with every value
- * bound as a parameter, and a
- *    predicate over a JSON object (filter_match) for what has not happened yet. Both are
- *    two-valued: a row without a
- *    tool does match `not tool:browser`.
- * 2. "-" is not negation: `rm -rf` looks for both words. 3. Fields that are known only after an
- * action (exit dur cost tokens lines text is:error is:live has:...) are refused
- *    where something is held before it runs (filter_known_before), with that reason.
+ *    bound as a parameter, and a predicate over a JSON object (filter_match) for actions that have
+ *    not run yet. Both are two-valued: a row without a tool does match `not tool:browser`.
+ * 2. "-" is not negation: `rm -rf` looks for both words.
+ * 3. Fields that are known only after an action (exit dur cost tokens lines text is:error is:live
+ *    has:...) are refused with that reason where an action is held before it runs
+ *    (filter_known_before).
+ *
  * Any thread; sqlite3 is seen only by filter_sql.c. */
 #ifndef QUERY_FILTER_H
 #define QUERY_FILTER_H
@@ -43,14 +42,14 @@ bool filter_empty(const struct filter *f);
 /* ERR_INVALID naming the first field that is not known before an action runs. */
 NODISCARD int filter_known_before(const struct filter *f, struct err *err);
 
-/* Asks @row: {"kind","tool","cmd","path","host","agent","agent_id","box","box_id","session","rule"
- * (string or list),
- * "verdict","by","risk","turn","id","ts_us","exit","dur_us","cost_uusd","tokens","lines","text","is":[..],"has":[..]}.
- * Absent keys are unknown: no comparison with them is true. @now_us: for since and until. */
+/* Matches @row: {"kind","tool","cmd","path","host","agent","agent_id","box","box_id","session",
+ * "rule" (string or list),"verdict","by","risk","turn","id","ts_us","exit","dur_us","cost_uusd",
+ * "tokens","lines","text","is":[..],"has":[..]}. Absent keys are unknown: no comparison with them
+ * is true. @now_us: for since and until. */
 bool filter_match(const struct filter *f, const json_t *row, int64_t now_us);
 
 /* The seqs that match in a session, after @after_seq, in order; at most @max. A row is an action
- * (by its id, the seq of action.requested) or an event that is no step in the life of one (note,
+ * (by its id, the seq of action.requested) or an event outside of any action (note,
  * snapshot.taken, agent.end, ...). Words and phrases are looked up in the search index, also in
  * output. */
 struct session;
@@ -62,14 +61,14 @@ NODISCARD int filter_search(const struct filter *f, struct session *s, int64_t n
 NODISCARD int filter_search_to(const struct filter *f, struct session *s, int64_t now_us,
 			       uint64_t after_seq, uint64_t to_seq, size_t max, uint64_t *seqs,
 			       size_t *nr_out, struct err *err);
-/* The same of all that is behind @after_seq, for whoever shows what is found as it comes: once
- * there is something it ends when it has taken @wait_us. *upto_out: where to go on (INT64_MAX: that
- * was all); with @max found, behind the last of them. */
+/* The same for all events after @after_seq, for screens that show results as they come: with at
+ * least one result it ends after @wait_us. *upto_out: where to continue (INT64_MAX: all were
+ * searched); with @max found, after the last of them. */
 NODISCARD int filter_search_soon(const struct filter *f, struct session *s, int64_t now_us,
 				 uint64_t after_seq, int64_t wait_us, size_t max, uint64_t *seqs,
 				 size_t *nr_out, uint64_t *upto_out, struct err *err);
-/* True if it asks for words or phrases: those look into output, too, and what they cost is not less
- * for a piece. */
+/* True if it asks for words or phrases: those search output, too, and cost the same for a part of
+ * the session. */
 bool filter_words(const struct filter *f);
 /* True if a term of it asks for that kind of event by name, pattern or regular expression. */
 bool filter_asks_kind(const struct filter *f, const char *kind);

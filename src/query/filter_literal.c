@@ -14,7 +14,7 @@ static void end_piece(struct strv *out, struct buf *piece)
 	buf_reset(piece);
 }
 
-/* One that may also be missing is no part of it. */
+/* Drops a character that may also be missing. */
 static void drop_last(struct buf *piece)
 {
 	while (piece->len && ((uint8_t)piece->data[piece->len - 1] & 0xc0) == 0x80)
@@ -51,7 +51,7 @@ static const char *end_of_group(const char *s)
 	return s;
 }
 
-/* Of what is no plain character: its last one. */
+/* The last character of something other than a plain character. */
 static const char *filter_literal_skip(const char *s)
 {
 	switch (*s) {
@@ -72,7 +72,7 @@ static const char *filter_literal_skip(const char *s)
 }
 
 /* One alternative of an extended regular expression: the runs of plain characters outside of its
- * groups and lists, and what stands in the groups that it cannot do without. */
+ * groups and lists, and those in the groups that it requires. */
 static const char *filter_literal_alternative(const char *s, struct strv *out, struct strv *groups)
 {
 	CLEANUP(buf_release) struct buf piece = BUF_INIT;
@@ -156,7 +156,7 @@ bool filter_match_body(const struct strv *pieces, struct buf *out)
 	buf_reset(out);
 	for (size_t i = 0; i < pieces->nr; i++) {
 		CLEANUP(free_ptr) char *copy = mem_strdup(pieces->item[i]);
-		/* neither stands in what look_new takes */
+		/* look_new takes texts with neither */
 		for (char *part, *rest = copy; (part = strsep(&rest, "\"*"));) {
 			if (strlen(part) < LEAST)
 				continue;

@@ -106,8 +106,8 @@ void filter_node_sql(const struct node *n, struct buf *out);
 /* What look_new takes for the words of @n. */
 void filter_match_text(const struct node *n, struct buf *out);
 
-/* filter_texts.c: texts of which at least one stands in the body of an event where @n is true, or
- * of a step of its action; false (and some in @out all the same): there are none such. */
+/* filter_texts.c: texts of which at least one is in the body of an event where @n is true, or of a
+ * step of its action; false (with some in @out all the same): no such texts exist. */
 bool filter_texts(const struct node *n, struct strv *out);
 /* Between which events, both included, all that match stand: narrows *low and *high. */
 void filter_bounds(const struct node *n, int64_t *low, int64_t *high);
@@ -125,8 +125,8 @@ bool filter_value_asks(void *db, const struct node *n, int64_t now_us, struct bu
 void filter_turn_ranges(const struct node *n, struct buf *out);
 
 /* filter_literal.c: calls @fn for each value of a term on texts, and each alternative of its
- * regular expression, with pieces that all stand in every text that it matches. False when @fn has
- * said so. */
+ * regular expression, with pieces that occur together in every text that it matches. False when @fn
+ * returned false. */
 typedef bool filter_pieces_fn(void *self, const struct strv *pieces);
 bool filter_pieces(const struct node *n, filter_pieces_fn *fn, void *self);
 /* What look_new takes, to find bodies with all of them. False: a body of an output, which is not in

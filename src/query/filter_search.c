@@ -1,16 +1,16 @@
-/* What a filter finds in a session, page by page.
+/* The results of a filter in a session, page by page.
  *
- * Words are asked for in stretches of the session, small ones first, so that a common word costs
- * its first rows and not all of them. In a stretch the index says of each word which events may
- * hold it; these lead to rows, and the sets of rows are joined as the filter joins the words. Only
- * the rows that are left are read and asked the whole filter: words that are common and never meet
- * cost what the index costs. What the index does not reach is asked row by row.
+ * Words are looked up in stretches of the session, small ones first, so that a common word costs
+ * its first rows and not all of them. In a stretch the index names the events that may hold each
+ * word; these lead to rows, and the sets of rows are joined as the filter joins the words. Only the
+ * remaining rows are read and checked against the whole filter: common words that never meet cost
+ * only the index. Events outside of the index are checked row by row.
  *
- * A value of a field that is a text of the body stands in the index as words do: the pieces of it
- * that JSON writes as they are lead to the rows where all of them stand, and so does every body
- * that writes characters as \u00.., where a piece may hide. An agent's and a box's rows have an
- * index of their own. What no words lead to, as times, durations and kinds, stands in blocks of
- * values (filter_values.c). */
+ * A value of a text field of the body is indexed as words are: the pieces of it that JSON writes
+ * unchanged lead to the rows that hold all of them, and so does every body that writes characters
+ * as \u00.., where a piece may hide. Rows of an agent and of a sandbox have an index of their own.
+ * Values that words can't find, as times, durations, and kinds, are in blocks of values
+ * (filter_values.c). */
 #include <sqlite3.h>
 #include <stdlib.h>
 #include <string.h>
@@ -379,8 +379,8 @@ static void ask_coarsely(struct search *q, bool on)
 		look_coarsely(q->words.item[i].look, on);
 }
 
-/* Which events may hold the words below a "not": it leaves no row out (what may hold them may also
- * not), but a row that the index says does not hold them need not be read for them. */
+/* Events that may hold the words below a "not": they exclude no row (an event that may hold them
+ * may also not), but a row without them in the index need not be read for them. */
 static int look_below(struct search *q, const struct node *n, struct err *err)
 {
 	int rc = 0;
@@ -449,7 +449,7 @@ static int find_indexed(struct search *q, struct err *err)
 	return rc;
 }
 
-/* In a transaction: each of its many statements would look for the end of the WAL by itself. */
+/* In a transaction: otherwise each of its many statements would look for the end of the WAL. */
 static int find_stretch(struct search *q, struct err *err)
 {
 	begin_reading(q);

@@ -44,10 +44,10 @@ struct search {
 	int64_t begun_us;
 	int64_t soon_us; /* once something is found it ends by then; 0 it does not */
 	uint64_t at;	 /* up to where all is asked */
-	uint64_t piece;	 /* so many rows of which each is asked */
+	uint64_t piece;	 /* number of rows that are all checked */
 	/* of the stretch */
 	uint64_t after, upto, reach;
-	struct buf open; /* actions that go on behind reach: uint64_t, ascending */
+	struct buf open; /* actions that continue after reach: uint64_t, ascending */
 };
 
 /* Fills words and places. */

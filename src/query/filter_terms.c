@@ -155,7 +155,7 @@ static void on_note(void *self, uint64_t on, bool mark)
 		add_id(n->ids, on);
 }
 
-/* The events that somebody has noted something on (marked). */
+/* The events that have a note (or a bookmark: marked). */
 static int find_noted(struct search *q, const struct node *n, bool marked, struct err *err)
 {
 	struct place *p = add_place(q, n, PLACE_ROWS);
@@ -240,7 +240,7 @@ static int rows_of_turns(struct search *q, struct place *p, sqlite3_stmt *rows,
 	return rc;
 }
 
-/* Where the search begins each agent is in the midst of a turn. */
+/* At the start of the search each agent is inside a turn. */
 static int rows_of_first_turns(struct search *q, struct place *p, sqlite3_stmt *rows)
 {
 	static const char agents[] =

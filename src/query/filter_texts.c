@@ -21,7 +21,7 @@ static bool of_verdict(const char *name, struct strv *out)
 						  { "deny", "deny" },
 						  { "deny", "deny_pause" },
 						  { "deny", "kill" } };
-	if (!strcasecmp(name, "held")) /* an event by itself */
+	if (!strcasecmp(name, "held")) /* an event of its own */
 		return false;
 	filter_texts_add_name(out, "verdict", name);
 	for (size_t i = 0; i < ARRAY_LEN(decided); i++)

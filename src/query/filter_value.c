@@ -1,4 +1,4 @@
-/* Numbers, times, amounts and regular expressions, as they stand in a filter. */
+/* Numbers, times, amounts, and regular expressions, as written in a filter. */
 #include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -149,8 +149,8 @@ char *regex_text(const char *s)
 	return buf_take(&b);
 }
 
-/* regcomp copies what is repeated, and what is repeated inside of that again: a short text can cost
- * minutes. NULL, or what is wrong. */
+/* regcomp copies repeated parts, and repeated parts inside of those again: a short text can cost
+ * minutes. NULL, or the reason. */
 const char *regex_cost(const char *s)
 {
 	long copies = 1, flat = 0;
@@ -164,7 +164,7 @@ const char *regex_cost(const char *s)
 			before = 'c';
 			continue;
 		}
-		if (*s == '[') { /* a list: up to its end, of which a first ] is no part */
+		if (*s == '[') { /* a list: up to its end; a first ] belongs to the list */
 			s += s[1] == '^' ? 2 : 1;
 			s += *s == ']';
 			while (*s && *s != ']')

@@ -1,6 +1,6 @@
-/* glass_noted(seq, mark): has somebody left a note (mark 1: a mark) on this event? A note names its
- * event by cause, for which there is no index: the notes of a file are listed once per connection,
- * then only those that have come since. */
+/* glass_noted(seq, mark): does this event have a note (mark 1: a bookmark)? A note names its event
+ * by cause, for which no index exists: the notes of a file are listed once per connection, then
+ * only new ones. */
 #include <sqlite3.h>
 #include <stdlib.h>
 #include <string.h>
@@ -32,8 +32,8 @@ enum { LATELY = 256 };
 
 struct listing {
 	struct noted *n;
-	struct buf odd; /* events that the blocks do not tell: uint64_t */
-	/* what has been told, plus one: a script's notes are about its few agents */
+	struct buf odd; /* events that the blocks do not cover: uint64_t */
+	/* recently reported, plus one: a script's notes are about its few agents */
 	int64_t lately[LATELY];
 };
 
@@ -173,7 +173,7 @@ int filter_noted(void *db)
 {
 	const int flags = SQLITE_UTF8 | SQLITE_DIRECTONLY;
 	sqlite3_stmt *st = NULL;
-	/* with what it has seen */
+	/* including the notes that it has seen */
 	bool there = sqlite3_prepare_v2(db, "SELECT glass_noted(0,0)", -1, &st, NULL) == SQLITE_OK;
 	sqlite3_finalize(st);
 	if (there)

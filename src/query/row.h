@@ -15,7 +15,7 @@
 
 #include "record/read/session.h"
 
-/* Fills *out (owned). ERR_NOENT: there is no such event. */
+/* Fills *out (owned). ERR_NOENT: no event has this number. */
 NODISCARD int row_of(struct session *s, uint64_t seq, json_t **out, struct err *err);
 
 /* What it is about as one line: the command as it was typed or its words with blanks between, else

@@ -113,7 +113,7 @@ static int sql_prepare(sqlite3 *db, const char *text, sqlite3_stmt **st, struct 
 	if (rc != SQLITE_OK)
 		return sql_no_such(db, text, err);
 	if (!*st)
-		return err_set(err, ERR_PARSE, "sql: there is no statement");
+		return err_set(err, ERR_PARSE, "sql: missing statement");
 	if (tail[strspn(tail, " \t\n;")])
 		return err_set(err, ERR_PARSE, "sql: one statement at a time");
 	if (!sqlite3_stmt_readonly(*st))

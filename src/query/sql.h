@@ -15,7 +15,7 @@ struct sql_table {
 	char **cell;  /* rows * cols, row by row; NULL is NULL; owned */
 	bool *number; /* of each column: its values are numbers */
 	bool cut;     /* there were more rows than asked for */
-	bool timeout; /* it was stopped; what had come is here */
+	bool timeout; /* it was stopped; the rows so far are here */
 };
 
 /* ERR_PARSE: what SQLite says of the text; ERR_DENIED: it wants more than to read; ERR_UNSUPPORTED:

@@ -1,12 +1,12 @@
-/* Pages that stand in the write-ahead log, and the sums that they must have in the main file
+/* Pages of the write-ahead log and the checksums that they must have in the main file
  * (read/sums.h).
  *
- * The recorder's own checkpoints write the sum with the page. But any program that opens a running
- * session may move pages from the log to the main file, a person's sqlite3 for one, and that writes
- * none. So it is kept here what each page of the log is; when the log begins anew, pages that are
- * in the main file as the log had them get their sums. The newest frame of a page may be one that
- * was never committed: then the log itself is asked (page_checksum_in_log). A page that is anything
- * else keeps what it has, and is found. One thread. */
+ * The recorder's own checkpoints write the checksum with the page. But any program that opens a
+ * running session, your sqlite3 for one, may move pages from the log to the main file, and writes
+ * no checksums. This queue remembers the content of each page in the log. When the log restarts,
+ * each page of the main file that equals its copy in the log gets its checksum. The newest frame of
+ * a page may never have been committed: then the log itself is asked (page_checksum_in_log). Any
+ * other page keeps its checksum, so that verification reports it. One thread. */
 #ifndef RECORD_CHECKSUM_QUEUE_H
 #define RECORD_CHECKSUM_QUEUE_H
 

@@ -38,7 +38,7 @@ int deferred_index_may(struct session *s, struct err *err)
 	if (stat(path, &st) < 0)
 		return err_sys(err, "cannot look at '%s'", path);
 	if (session_live(s))
-		return err_set(err, ERR_BUSY, "it runs: its index follows by itself");
+		return err_set(err, ERR_BUSY, "session is running: its index is built meanwhile");
 	if (lease_busy(path))
 		return err_set(err, ERR_BUSY, "another process is finishing its index");
 	if (!deferred_index_has_ended(s))
@@ -67,7 +67,7 @@ bool deferred_index_due(struct session *s)
 	       deferred_index_may(s, &err) == 0;
 }
 
-/* Whoever has it open for reading in the old way goes sooner or later. */
+/* Waits for old-style readers to close the file. */
 static int open_patiently(struct store **out, const char *path, struct err *err)
 {
 	static const uint8_t no_seed[SIGN_SEED_LEN]; /* nothing is signed */
@@ -85,8 +85,8 @@ static int open_patiently(struct store **out, const char *path, struct err *err)
 	return rc;
 }
 
-/* A transaction of its own: whoever wants the file waits for one of them. *why_out: it has
- * failed. */
+/* A transaction of its own: a process that waits for the file waits for one of them. *why_out: it
+ * has failed. */
 static bool deferred_index_step(struct store *s, int lease, later_fn *fn, void *self,
 				char **why_out)
 {

@@ -1,9 +1,9 @@
-/* The search index of a session that has ended: what its end left out is added afterwards.
+/* The search index of a session that has ended: adds what the end left out.
  *
- * The end of a session waits for its index some two seconds; a flood wants more. The file is
- * borrowed (read/lease.h): the session stays one that has ended, and whoever wants to write to it
- * gets it within a moment. What has been added stays when the rest is not: nothing is begun again.
- * Memory is bounded by one step of the index. The file keeps its time of change. */
+ * The end of a session spends at most two seconds on its index; a flood needs more. The file is
+ * borrowed (read/lease.h): the session still counts as ended, and a process that asks to write
+ * gets the file within a moment. Finished steps stay when the rest is interrupted.
+ * Memory is bounded by one step of the index. The file keeps its modification time. */
 #ifndef RECORD_DEFERRED_INDEX_H
 #define RECORD_DEFERRED_INDEX_H
 
@@ -22,9 +22,9 @@ NODISCARD int deferred_index_may(struct session *s, struct err *err);
 /* Called after each step; false: enough for now. */
 typedef bool later_fn(void *self, uint64_t at, uint64_t head);
 
-/* 1 the index is whole, 0 @fn or somebody who wants the file has ended it before, -1 failure:
- * ERR_BUSY while others read it in a way that does not let its journal change (some seconds are
- * waited for), ERR_FULL, ... Nobody of this process has the file open. */
+/* 1: the index is complete; 0: @fn or another process that needs the file ended it early;
+ * -1: failure, ERR_BUSY while readers keep the journal from changing (after some seconds),
+ * ERR_FULL, ... No other part of this process may have the file open. */
 NODISCARD int deferred_index_build(const char *path, later_fn *fn, void *self, struct err *err);
 
 #endif

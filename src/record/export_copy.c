@@ -95,7 +95,7 @@ static const char export_copy_tables[] =
 
 enum how { AS_IS, HEADER, TIMES, UNPACK };
 
-/* What one table is copied from; in the columns @at of what is selected something is made. */
+/* The source of one table; the columns in @at are transformed. */
 static const struct table {
 	const char *select, *insert;
 	enum how how;

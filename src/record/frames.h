@@ -21,8 +21,8 @@ struct frames {
 	int64_t at;	/* in the log */
 };
 
-/* Takes a head, or the page of the head that came last, if it goes on where the others end or there
- * are none. False: that it does not, or there is no room; nothing is changed. */
+/* Takes a head, or the page of the last head, if it continues the frames held or @f is empty.
+ * False: it does not, or there is no room; nothing has changed. */
 bool frames_take(struct frames *f, const void *bytes, int len, int64_t at);
 /* They are to go out now: a transaction ends here, which others must be able to read, or no more go
  * in. */

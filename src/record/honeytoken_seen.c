@@ -1,5 +1,5 @@
-/* Honeytokens: values of no worth that a box is given, so that whoever carries one away gives
- * himself away. They are found by what finds secrets; here each find becomes an event. */
+/* Honeytokens: worthless values placed in a sandbox, so that a program that carries one away is
+ * found. The secret scanner finds them; here each find becomes an event. */
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,4 +1,4 @@
-/* The search index: made in the background from what is committed, never on the way in. */
+/* The search index: built in the background from committed events, never on the way in. */
 #include <string.h>
 
 #include "record/read/steps.h"

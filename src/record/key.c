@@ -82,8 +82,7 @@ void anchor_line(struct buf *out, const uint8_t uuid[UUID_LEN], uint64_t seq,
 	buf_putc(out, '\n');
 }
 
-/* Each line as a message of the journal, which belongs to somebody else; a machine without one has
- * none. */
+/* Each line as a message of the journal, which another user owns; some hosts have no journal. */
 static void to_journal(const char *lines, size_t len)
 {
 	static const struct sockaddr_un at = { .sun_family = AF_UNIX,

@@ -15,8 +15,8 @@ NODISCARD int key_load(uint8_t seed_out[SIGN_SEED_LEN], struct err *err);
 void anchor_line(struct buf *out, const uint8_t uuid[UUID_LEN], uint64_t seq,
 		 const struct hash *chain, int64_t ts_us, const uint8_t key[SIGN_KEY_LEN],
 		 const uint8_t sig[SIGN_LEN]);
-/* A failure is logged: the next checkpoint tries again, and an older anchor still holds for what it
- * names. */
+/* A failure is logged: the next checkpoint tries again, and an older anchor still covers the events
+ * before it. */
 void anchor_append(const char *lines, size_t len);
 
 #endif

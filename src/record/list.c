@@ -1,8 +1,8 @@
-/* Lists of messages in the pool (schema/README.md, rules 24 to 28). For each beginning of a list
- * that this writer has kept lately, by the hash of the names in it: in which kept list it was seen
- * first. A chat asks with what it asked with before and some more, so the next list is that one and
- * the rest. A list begins with one that had a shorter beginning in common with those before it, so
- * a chain is never longer than its list. */
+/* Lists of messages in the pool (schema/README.md, rules 24 to 28). For each prefix of a list that
+ * this writer kept lately, by the hash of its names: the kept list in which it was first seen.
+ * A chat sends its earlier messages plus some more, so the next list is a kept list and the rest.
+ * A list refers to one that shared a shorter prefix with earlier lists, so a chain is never longer
+ * than its list. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -11,7 +11,7 @@
 #include "record/record_priv.h"
 
 enum {
-	WHOLE_MAX = 2, /* a name and a row cost more than so many hashes */
+	WHOLE_MAX = 2, /* a name and a row cost more than this number of hashes */
 	BEGINNINGS = 8192,
 };
 
@@ -21,7 +21,7 @@ struct beginning {
 	uint32_t len;	  /* of that list */
 };
 
-/* Of each beginning of @names: what stands for it in the table. False if one of them is no name. */
+/* For each prefix of @names: its key in the table. False if one of them is not a name. */
 static bool fold_all(const json_t *names, struct hash *fold)
 {
 	struct hash pair[2] = { 0 };

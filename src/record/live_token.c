@@ -6,7 +6,7 @@
 
 #include "base/mem.h"
 
-/* Alphabets of what comes after the beginning. */
+/* Alphabets of the part after the prefix. */
 enum alphabet {
 	BASE62,
 	WORD /* and _ - */,
@@ -221,7 +221,7 @@ size_t live_token_shapes(void)
 	return ARRAY_LEN(live_token_table);
 }
 
-/* A made-up value: few different bytes, or it says so. */
+/* A made-up value: few different bytes, or a word like "example". */
 static bool live_token_placeholder(const char *p, size_t len)
 {
 	bool seen[256] = { false };

@@ -1,9 +1,9 @@
-/* What was used lately, by hash, in room that never grows: a table of buckets, in each of which the
- * entry used longest ago makes way for a new one. For what is cheap to do again but is seldom
- * needed again after long: what it does not know, it has forgotten or never knew.
+/* Recently used entries, by hash, in memory that never grows: a table of buckets, in each of which
+ * the least recently used entry is replaced. For results that are cheap to compute again and seldom
+ * needed after a while: a miss means forgotten or never known.
  *
- * An entry is a struct of the caller's that begins with `uint8_t key[RECENT_KEY]`, the beginning of
- * a hash; one of zeroes is free. Loop thread only. */
+ * An entry is a struct of the caller's that begins with `uint8_t key[RECENT_KEY]`, the first bytes
+ * of a hash; an entry of zeros is free. Loop thread only. */
 #ifndef RECORD_LRU_H
 #define RECORD_LRU_H
 

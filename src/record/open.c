@@ -1,4 +1,4 @@
-/* A recorder's beginning and end: a new session, one that goes on, a clean close. */
+/* A recorder's start and end: a new session, a resumed one, a clean close. */
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/magic.h>

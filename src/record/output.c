@@ -18,7 +18,7 @@ enum {
 struct stream {
 	struct buf held; /* could be the beginning of a secret */
 	struct buf data, times;
-	struct buf tail; /* of what was sealed last: a token may go on in the next segment */
+	struct buf tail; /* of the last sealed segment: a token may continue in the next */
 	uint64_t off;	 /* of data's first byte */
 	int64_t first_us, last_us; /* of the open segment's chunks */
 };

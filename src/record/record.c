@@ -238,7 +238,7 @@ void record_clean_piece(struct record *r, struct buf *held, const void *bytes, s
 
 /* --- messages --------------------------------------------------------------------------------- */
 
-/* True if it was handed over lately; what was handed over longer ago is kept once all the same. */
+/* True if it was handed over recently; an older one is still kept only once. */
 static bool pooled_lately(struct record *r, const struct hash *id)
 {
 	struct pooled {

@@ -1,18 +1,16 @@
 /* The recorder: the only writer of a session file. Loop thread only (a writer thread of its own
  * sits behind it).
  *
- * Rules (DESIGN.md 4, schema/README.md): 1. record_append gives the seq at once and keeps a copy of
- * the event. What was appended in one loop turn is committed
- *    in one transaction (NORMAL), in order.
+ * Rules (DESIGN.md 4, schema/README.md):
+ * 1. record_append gives the seq at once and keeps a copy of the event. The appends of one loop
+ *    turn are committed in one transaction (NORMAL), in order.
  * 2. record_barrier is the only way to an effect: its callback runs on the loop after a FULL commit
- * that holds
- *    everything up to its seq (events, segments, objects handed in before it).
- * 3. A batch that fails for want of space, quota or a lock is kept and retried whole; barriers wait
- * meanwhile and
- *    record_state is RECORD_STALLED. An I/O error ends the session: RECORD_DEAD, barriers never
- *    run.
+ *    that holds everything up to its seq (events, segments, objects handed in before it).
+ * 3. A batch that fails for lack of space, quota, or a lock is kept and retried whole; barriers
+ *    wait meanwhile and record_state is RECORD_STALLED. An I/O error ends the session: RECORD_DEAD,
+ *    barriers never run.
  * 4. Only committed events are announced (on_head), and readers open the file themselves:
- * src/record/read/. */
+ *    src/record/read/. */
 #ifndef RECORD_RECORD_H
 #define RECORD_RECORD_H
 
@@ -30,8 +28,8 @@ struct record_ops {
 	void (*on_head)(void *self, uint64_t seq);
 	/* The state changed; @why is one line for people ("no space left on device, retrying"). */
 	void (*on_state)(void *self, enum record_state state, const char *why);
-	/* The file is a copy that is handed on: what is added to it is signed but not anchored. The
-	 * anchors of the session are those of the file that stays, which would end before them. */
+	/* The file is a copy for others: additions are signed but not anchored. The session's
+	 * anchors belong to the original, which would then end before them. */
 	bool copy;
 };
 
@@ -43,18 +41,17 @@ NODISCARD int record_create(struct record **out, struct loop *l, const char *dir
 			    json_t *start_body, const struct record_ops *ops, void *self,
 			    struct err *err);
 
-/* Opens a session whose supervisor has gone, to go on writing it (after a crash, or resume):
- * verifies from the last checkpoint against the anchor, appends session.resumed. ERR_BUSY if its
- * writer lives, ERR_DAMAGED if it is shorter than its anchor, or than what its writer had
- * committed. */
+/* Opens a session whose supervisor has gone and continues it (after a crash, or resume): verifies
+ * from the last checkpoint against the anchor, appends session.resumed. ERR_BUSY if its writer
+ * lives, ERR_DAMAGED if the file is shorter than its anchor, or than its writer's last commit. */
 NODISCARD int record_resume(struct record **out, struct loop *l, const char *path,
 			    const struct record_ops *ops, void *self, struct err *err);
 
-/* A new session file beside @from (or in @dir) that begins with the first @seq events of it,
- * unchanged: events, their output, objects and messages; table origin says whose they are.
- * record_resume goes on with it and appends session.forked instead of session.resumed. @name NULL:
- * as @from. The copy is made by one transaction; nothing is left of one that fails. ERR_NOENT:
- * there is no such event; ERR_INVALID: a redaction after @seq reaches into what is copied. */
+/* Creates a session file beside @from (or in @dir) that starts with the first @seq events of it,
+ * unchanged: events, their output, objects, and messages; table origin names their session.
+ * record_resume continues it and appends session.forked instead of session.resumed. @name NULL: as
+ * @from. One transaction makes the copy; a failed one leaves nothing. ERR_NOENT: no event has the
+ * number @seq; ERR_INVALID: a redaction after @seq affects the copied events. */
 NODISCARD int record_fork(const char *from, uint64_t seq, const char *dir, const char *name,
 			  char **path_out, struct err *err);
 
@@ -85,7 +82,7 @@ struct secrets *record_hidden(const struct record *r);
  * remembered. The rules of record_secret hold. */
 NODISCARD int record_honeytoken(struct record *r, const char *name, const char *value, size_t len,
 				struct err *err);
-/* The honeytokens of a record, for objects_look. Returns owned; NULL: there are none. */
+/* The honeytokens of a record, for objects_look. Returns owned; NULL without honeytokens. */
 struct secrets *record_honeytokens(const struct record *r);
 /* Bytes of action @action that are sent out and not kept (a connection's): are there honeytokens in
  * them? @held: the caller's, one for each connection. */
@@ -125,13 +122,13 @@ void record_output_end(struct record *r, uint64_t action);
 /* What is held back of @s, because it could be the beginning of a secret, is kept now. Returns the
  * bytes of it so far, as they are kept. */
 uint64_t record_output_mark(struct record *r, uint64_t action, enum record_stream s);
-/* What came of @s so far can be read when the next barrier has passed. */
+/* The output of @s so far can be read after the next barrier. */
 void record_output_seal(struct record *r, uint64_t action, enum record_stream s);
-/* The producer had to leave @bytes bytes out: recorded as output.gap; offsets go on behind it. */
+/* The producer dropped @bytes bytes: recorded as output.gap; offsets continue after the gap. */
 void record_output_gap(struct record *r, uint64_t action, enum record_stream s, uint64_t bytes,
 		       const char *why);
-/* What was taken in, cleaned of secrets, in order, before it is kept (for whoever asked for the
- * action). One tap. */
+/* Output in order, cleaned of secrets, before it is kept (for the caller of the action). One
+ * tap. */
 typedef void record_clean_fn(void *self, uint64_t action, enum record_stream s, const void *bytes,
 			     size_t len);
 void record_on_output(struct record *r, record_clean_fn *fn, void *self);
@@ -141,7 +138,7 @@ bool record_clean(struct record *r, const void *bytes, size_t len, struct buf *o
  * beginning of a secret until the next piece or the @end; @out is added to. */
 void record_clean_piece(struct record *r, struct buf *held, const void *bytes, size_t len, bool end,
 			struct buf *out);
-/* The same for JSON text, which stays JSON: what goes to a script or a console. */
+/* The same for JSON text, which stays JSON: for text sent to a script or a console. */
 bool record_clean_json(struct record *r, const char *text, size_t len, struct buf *out);
 /* Bytes that wait for the writer. Above RECORD_FLOOD producers must be slowed (stop reading the
  * pipe). */
@@ -154,8 +151,8 @@ size_t record_backlog(const struct record *r);
 struct objects;
 struct objects *objects_new(void);
 void objects_free(struct objects **o);
-/* Files that are added from now on are looked through for @bait (borrowed until record_objects or
- * objects_free); what is found is noted by record_objects. NULL: no longer. */
+/* Scans files added from now on for @bait (borrowed until record_objects or objects_free);
+ * record_objects notes each find. NULL: stops. */
 void objects_look(struct objects *o, const struct secrets *bait);
 /* Copies the bytes (compresses them). Fills @id_out. */
 void objects_add(struct objects *o, enum object_type type, const void *bytes, size_t len,
@@ -174,10 +171,9 @@ void record_message(struct record *r, const void *bytes, size_t len, struct hash
  * the event that holds it is appended. Returns owned. */
 json_t *record_list(struct record *r, json_t *names) NODISCARD;
 
-/* After the fact: removes for ever what is named: "event" (by seq), "segment" or "message" (by row
- * number), "object" (by @oid); who/why are recorded. ERR_NOENT: the file does not hold it. The file
- * still verifies, as "1 body redacted". @done runs when nothing of it is left in file, index and
- * WAL. */
+/* Removes the named data permanently: "event" (by seq), "segment" or "message" (by row number),
+ * "object" (by @oid); who/why are recorded. ERR_NOENT: the file does not hold it. The file still
+ * verifies, as "1 body redacted". @done runs when file, index, and WAL hold nothing of it. */
 NODISCARD int record_redact(struct record *r, const char *what, uint64_t seq_or_segment,
 			    const struct object_id *oid, const char *who, const char *why,
 			    record_done_fn *done, void *self, struct err *err);

@@ -151,11 +151,11 @@ struct object_found {
 void honeytoken_seen_begin(struct record *r);
 void honeytoken_seen_end(struct record *r);
 size_t honeytoken_seen_mark(const struct record *r);
-/* those found since: what was looked at is a copy of what the record has */
+/* forgets finds since @mark: they were in a copy of recorded data */
 void honeytoken_seen_forget(struct record *r, size_t mark);
 /* Appends honeytoken.seen for each; @at: seq, agent, box and action of what held them. */
 void honeytoken_seen_note(struct record *r, const char *where, const struct event *at);
-/* Appends secret.seen for what has the shape of a live token in @bytes, which begin at @off of
+/* Appends secret.seen for text shaped like a live token in @bytes, which start at @off of
  * @stream. */
 void honeytoken_seen_look_tokens(struct record *r, int stream, uint64_t off, const char *bytes,
 				 size_t len, const struct event *at);

@@ -5,8 +5,7 @@
 #include "record/read/page_checksum.h"
 #include "record/read/verify.h"
 
-/* What was committed and is not there any more was taken away: the machine has not gone down
- * since. */
+/* Committed events that are missing were removed: the host has not gone down since. */
 static int record_resume_reaches(struct session *s, const struct lease_note *was, struct err *err)
 {
 	uint64_t head = session_head(s);
@@ -15,7 +14,8 @@ static int record_resume_reaches(struct session *s, const struct lease_note *was
 	return err_set(err, ERR_DAMAGED,
 		       "session file '%s' ends at event %" PRIu64 ", but event %" PRIu64
 		       " was committed: its write-ahead log was cut off or damaged; "
-		       "'sandglass fork %s#%" PRIu64 "' makes a new session of what is left",
+		       "'sandglass fork %s#%" PRIu64
+		       "' makes a new session of the remaining events",
 		       session_path(s), head, was->seq, session_id(s), head);
 }
 
@@ -39,7 +39,7 @@ int resume_check(const char *path, const struct lease_note *was, char *torn, siz
 		rc = err_set(err, ERR_DAMAGED,
 			     "session file '%s': a bit of byte %" PRIu64
 			     " of its write-ahead log is turned, what follows it cannot be read; "
-			     "'sandglass fork %s' makes a new session of what is left",
+			     "'sandglass fork %s' makes a new session of the remaining events",
 			     path, log.turned_at, session_id(s));
 	session_close(&s);
 	if (log.why && !was->seq)

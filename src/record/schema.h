@@ -1,4 +1,4 @@
-/* The SQL of schema/ as it lies in the binary. */
+/* The SQL of schema/, embedded in the binary. */
 #ifndef RECORD_SCHEMA_H
 #define RECORD_SCHEMA_H
 

@@ -209,7 +209,7 @@ void secrets_fingerprint(const struct secrets *s, const void *salt, size_t salt_
 		hash_end(&one, &each[nr++]);
 	}
 	if (nr)
-		/* the order in which they were told does not matter */
+		/* the order in which they were declared does not matter */
 		qsort(each, nr, sizeof(*each), secrets_by_bytes);
 	struct hash_ctx all;
 	hash_begin(&all);

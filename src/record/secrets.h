@@ -28,7 +28,7 @@ NODISCARD int secrets_add(struct secrets *s, const char *name, const char *value
  * anywhere. */
 NODISCARD int secrets_add_bait(struct secrets *s, const char *name, const char *value, size_t len,
 			       struct err *err);
-/* From now on @found is told the "<secret:NAME>" (borrows while @s lives) of each bait that is
+/* From now on @found receives the "<secret:NAME>" (borrows while @s lives) of each bait that is
  * replaced. Not copied. */
 typedef void secrets_found_fn(void *self, const char *instead);
 void secrets_watch(struct secrets *s, secrets_found_fn *found, void *self);
@@ -46,7 +46,7 @@ const char *secrets_within(const struct secrets *s, const void *bytes, size_t le
 /* If <bytes, len> holds a value, puts the cleaned bytes into @out (reset first) and returns true;
  * else leaves @out. */
 bool secrets_clean(const struct secrets *s, const void *bytes, size_t len, struct buf *out);
-/* The same for JSON text (an event body, a frame); what comes out is JSON again. */
+/* The same for JSON text (an event body, a frame); the result is JSON again. */
 bool secrets_clean_body(const struct secrets *s, const char *body, size_t len, struct buf *out);
 /* Stream: appends <bytes, len> to @held, moves what is certain, cleaned, to the end of @out. @end:
  * all of it. */

@@ -18,7 +18,7 @@ static void secrets_forms_give(const struct maker *m, struct buf *form)
 	buf_reset(form);
 }
 
-/* As it stands between the quotes of a JSON string. False: it is no text. */
+/* The text between the quotes of a JSON string. False: it is not text. */
 static bool secrets_forms_put_json(struct buf *out, const char *text, size_t len, size_t flags)
 {
 	json_t *j = json_stringn(text, len);

@@ -44,7 +44,7 @@ struct store_redact {
 NODISCARD int store_create(struct store **out, const char *path, const char *id,
 			   const uint8_t uuid[UUID_LEN], const char *name,
 			   const uint8_t seed[SIGN_SEED_LEN], struct err *err);
-/* An existing one, to go on with. Fills @id_out (owned) and @uuid_out. */
+/* Opens an existing one to continue it. Fills @id_out (owned) and @uuid_out. */
 NODISCARD int store_open(struct store **out, const char *path, const uint8_t seed[SIGN_SEED_LEN],
 			 char **id_out, uint8_t uuid_out[UUID_LEN], struct err *err);
 /* @clean: one file in journal_mode=DELETE is left; else the WAL stays as it is, as after a kill. */
@@ -94,8 +94,7 @@ enum store_rc store_scrub(struct store *s);
  * transaction of its own. False when there is nothing left to do. */
 bool store_index(struct store *s, size_t bytes);
 uint64_t store_indexed(struct store *s); /* how far it reaches, and its blocks (read/values.h) */
-/* Gives the memory of the page cache back; what comes next reads the few pages that it needs
- * again. */
+/* Frees the page cache; later steps read the few pages that they need again. */
 void store_rest(struct store *s);
 
 #endif

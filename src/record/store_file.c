@@ -233,7 +233,8 @@ static int store_file_read_state(struct store *s, char **id_out, struct err *err
 	return 0;
 }
 
-/* A killed session whose log is empty: whoever emptied it may have written no sums. */
+/* A killed session whose log is empty: another program may have emptied it without writing
+ * checksums. */
 static bool emptied_by_others(const char *path)
 {
 	uint8_t header[20] = { 0 };
@@ -266,10 +267,10 @@ int store_open(struct store **out, const char *path, const uint8_t seed[SIGN_SEE
 	return 0;
 }
 
-/* SQLite leaves WAL mode only when nobody else has the file open, and at the end of a session
- * consoles usually have. With the WAL emptied and synced and no writer left, bytes 18 and 19 of the
- * header (1 = rollback journal, 2 = WAL) are all that differs. Readers that stay connected go on
- * reading the main file through the names that they hold. */
+/* SQLite leaves WAL mode only when no other process has the file open, and at the end of a session
+ * consoles usually have. With the WAL emptied and synced and no writer left, only bytes 18 and 19
+ * of the header differ (1 = rollback journal, 2 = WAL). Readers that stay connected continue on the
+ * main file through their descriptors. */
 static int leave_wal_by_hand(const char *path, struct err *err)
 {
 	uint8_t page[SUMS_PAGE];

@@ -43,7 +43,7 @@ struct store {
 	int frames;	 /* in the write-ahead log */
 	bool indexed;	 /* nothing is left for the search index */
 	uint64_t blocks; /* up to where blocks are made, or have failed */
-	bool scrub;	 /* the index holds pages of what was taken out */
+	bool scrub;	 /* the index holds pages of redacted data */
 	struct packer *packer;
 	struct buf packed, body, anchor; /* anchor: lines that follow the commit */
 	bool unanchored;		 /* they do not */

@@ -29,7 +29,7 @@ struct file {
 	struct file *main; /* of LOG: the file that it is the log of; NULL: one without sums */
 	struct file *log;  /* of MAIN, as long as it is open */
 	uint32_t salt;	   /* of LOG */
-	uint64_t end, top; /* of the last transaction that is whole; of what was written at all */
+	uint64_t end, top; /* of the last complete transaction; of everything written */
 	struct frames out; /* of LOG */
 	bool gone;	   /* ... they are written, and not noted yet in @due of MAIN */
 	uint64_t room;	   /* of LOG: its size, as far as it is known */
@@ -97,9 +97,8 @@ static bool was_committed(const struct file *f, struct in_log *log, uint32_t nr,
 	return page_checksum_in_log(f->name, &log->pages, nr, page);
 }
 
-/* The log is about to begin anew, so all that stands in it is in the main file: pages that another
- * program has moved there get their sums. What cannot be read or written now is found by whoever
- * verifies. */
+/* The log is about to restart, so the main file holds all its pages: pages that another program has
+ * moved there get their checksums. A read or write failure here is found by verification. */
 static void give_sums(struct file *f)
 {
 	UNSET uint8_t page[SUMS_PAGE];
@@ -202,7 +201,7 @@ static void vfs_catch_up_file(struct file *f)
 	f->gone = false;
 }
 
-/* Before anything but what goes on with the frames that are held. */
+/* Before any operation that does not continue the frames held. */
 static int give_out(sqlite3_file *file)
 {
 	struct file *f = (struct file *)file;
@@ -339,8 +338,8 @@ static int shm_map(sqlite3_file *f, int page, int size, int extend, void volatil
 	return vfs_real(f)->pMethods->xShmMap(vfs_real(f), page, size, extend, out);
 }
 
-/* A commit has given out all its frames. So those that are held while the right to write goes are
- * of a transaction that was rolled back, and their place belongs to whoever writes next. */
+/* A commit has written all its frames. So frames still held when the write lock goes belong to a
+ * transaction that was rolled back, and the next writer gets their place. */
 static void drop_undone(struct file *log)
 {
 	if (log && !log->gone)
@@ -365,7 +364,7 @@ static int shm_unmap(sqlite3_file *f, int remove)
 }
 
 static const sqlite3_io_methods vfs_methods = {
-	2, /* no memory maps: what is read through them would not be looked at */
+	2, /* no memory maps: reads through them would not be checked */
 	file_close, file_read_at, file_write,	 file_truncate, file_sync,   file_size,
 	file_lock,  file_unlock,  file_reserved, file_control,	file_sector, file_traits,
 	shm_map,    shm_lock,	  shm_barrier,	 shm_unmap,	NULL,	     NULL,

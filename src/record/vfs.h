@@ -1,6 +1,6 @@
-/* SQLite's way to the disk with a few additions, for whoever writes session files: pages of the
- * main file get their sums (read/sums.h), where the newest frame of the write-ahead log ends is
- * known, the frames of a commit go out in one call, and a commit can do without its sync.
+/* SQLite's file layer with a few additions, for writers of session files: pages of the main file
+ * get their checksums (read/sums.h), the end of the newest frame of the write-ahead log is known,
+ * the frames of a commit are written in one call, and a commit can do without its sync.
  *
  * Any thread; a connection opened with the name RECORD_VFS behaves as one without it. */
 #ifndef RECORD_VFS_H
@@ -23,12 +23,11 @@ void vfs_log_end(sqlite3 *db, uint32_t *salt_out, uint64_t *end_out);
  * it), which also the last moment before a commit can say. What keeps the log itself readable is
  * synced all the same. */
 void vfs_relax(sqlite3 *db, bool relaxed);
-/* Does what a commit leaves for when nobody waits for it any more. */
+/* Does the work that a commit leaves for later, when nobody waits. */
 void vfs_catch_up(sqlite3 *db);
-/* A sync of what is written over is done in half the time of one of a file that grows. So a log
- * that has hardly any room behind its newest frame is made longer, in zeros, when nobody waits: in
- * a transaction, since nobody else may write meanwhile. Where there is no space for that it stays
- * as it is. */
+/* A sync of overwritten bytes takes half the time of one of a file that grows. So a log with hardly
+ * any room after its newest frame is extended with zeros when nobody waits: in a transaction, since
+ * nobody else may write meanwhile. Without disk space for that, the log stays as it is. */
 bool vfs_log_is_short(sqlite3 *db);
 void vfs_log_grow(sqlite3 *db);
 /* Gives the pages that lack them their sums: for a file that another program may have written

@@ -1,9 +1,9 @@
-/* The writer thread: takes whole turns from the queue, writes them into a transaction, says what is
- * committed.
+/* The writer thread: takes whole turns from the queue, writes them in a transaction, reports the
+ * commits.
  *
- * What somebody waits for is committed at once. What was only observed is written at once, too, but
- * its transaction stays open a moment longer: what follows then, most often the next action's
- * barrier, needs one commit for both. */
+ * An item with a waiter is committed at once. Observations are written at once, too, but their
+ * transaction stays open a moment longer: the next item, most often the next action's barrier,
+ * then needs one commit for both. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -17,7 +17,7 @@
 
 enum {
 	TAKE_BYTES = 1 << 20, /* of several turns into one transaction */
-	OPEN_US = 2000,	      /* so long it waits for more */
+	OPEN_US = 2000,	      /* an open transaction waits this long for more */
 	RETRY_MS = 200,
 	/* of RETRY_MS: then record_close gives up on a disk that stays full */
 	CLOSE_TRIES = 25,
@@ -88,7 +88,7 @@ static enum store_rc write_other(struct record *r, const struct item *i)
 static enum store_rc write_item(struct record *r, const struct item *i, struct row_of_events *row)
 {
 	struct unsettled *u = &r->unsettled;
-	/* it goes out to the anchor: what it names must be durable */
+	/* the anchor leaves the file: its events must be durable */
 	u->full |= i->type == ITEM_CHECKPOINT;
 	u->checkpoint |= i->type == ITEM_CHECKPOINT;
 	if (i->type == ITEM_EVENT) {
@@ -168,7 +168,7 @@ static void writer_note(struct record *r)
 	lease_note(r->lease, &now);
 }
 
-/* Somebody waits for it, or it has become much. */
+/* An item has a waiter, or the transaction has grown large. */
 static bool to_be_committed(const struct record *r)
 {
 	return r->unsettled.full || r->unsettled.scrub || r->unsettled.cost >= TAKE_BYTES;
@@ -279,7 +279,7 @@ static bool writer_quiet(const struct record *r)
 /* What has been written since it was last looked at. */
 enum idle { IDLE_FRESH, IDLE_INDEXED, IDLE_RESTING };
 
-/* Nothing is queued: one step of what is done meanwhile, or the wait for more. */
+/* Nothing is queued: one step of idle work, or the wait for more. */
 static enum idle idle_step(struct record *r, enum idle state)
 {
 	if (state == IDLE_RESTING) {
@@ -299,7 +299,7 @@ static enum idle idle_step(struct record *r, enum idle state)
 	return state;
 }
 
-/* The transaction is over: what it held is told, and forgotten. */
+/* The transaction is over: reports its items and forgets them. */
 static void writer_tell(struct record *r)
 {
 	struct batch *first = take(&r->unsettled.first);
@@ -323,7 +323,7 @@ static bool writer_wait_for_more(struct record *r)
 	return true;
 }
 
-/* Nobody writes these any more: they count no longer, whoever waits for room goes on and finds out
+/* Nobody writes these any longer: they no longer count; waiters for room continue and learn
  * why. */
 static void writer_drop(struct record *r, struct batch *first)
 {

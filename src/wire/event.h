@@ -1,12 +1,12 @@
-/* What an event is. Events are the spine: every screen, export, check and search is made from them.
+/* What is an event? Every screen, export, check, and search is made from events.
  *
- * Kinds are declared in src/<folder>/kinds.def, one line each:
- *     KIND(number, NAME, "dotted.name", "sentence for people: what it says; body fields with their
- *     types")
- * The Makefile gathers them into kinds.inc, from which come enum event_kind, the names, the manual
- * and Lua's constants. Numbers are for ever; each folder has its range: record 1-99, action
- * 100-199, sandbox 200-299, proxy 300-349, control 350-399, app (session, agents, host frames,
- * models, people) 400-599, evidence 600-699. */
+ * Kinds are declared in src/<directory>/kinds.def:
+ *     KIND(number, NAME, "dotted.name", "sentence for readers; body fields with their types")
+ * The text may continue as further strings on lines that start with a space. The Makefile gathers
+ * them into kinds.inc, from which come enum event_kind, the names, the manual, and Lua's constants.
+ * Numbers never change. Each directory has its range: record 1-99, action 100-199, sandbox 200-299,
+ * proxy 300-349, control 350-399, app (session, agents, host frames, models, people) 400-599,
+ * evidence 600-699. */
 #ifndef WIRE_EVENT_H
 #define WIRE_EVENT_H
 

@@ -5,9 +5,8 @@
 #include "base/json.h"
 #include "wire/event.h"
 
-/* {seq, time (RFC 3339, UTC), mono_us, kind (its name, or "kind-N" of one that we do not know),
- * cause?, agent?, box?, action?, body, redacted? (true: the body is no more, and null)}. Returns
- * owned. */
+/* {seq, time (RFC 3339, UTC), mono_us, kind (its name, or "kind-N" of an unknown one), cause?,
+ * agent?, box?, action?, body, redacted? (true: the body was removed, and null)}. Returns owned. */
 json_t *event_json(const struct event *ev);
 
 #endif

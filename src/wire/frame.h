@@ -1,9 +1,9 @@
 /* The frame that control socket, launcher, keeper, Lua host and guest all use.
  *
  *   1. header, 16 bytes, little-endian: u32 body length, u16 type, u16 number of descriptors that
- *   ride along, u64 id
+ *      ride along, u64 id
  *   2. body: JSON (control, launcher, keeper, Lua host) or the packed form that wire/guest.h
- *   describes
+ *      describes
  *
  * Type numbers are per protocol. @id ties an answer to its request and is chosen by the side that
  * asks; 0 = none. */

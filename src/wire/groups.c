@@ -17,7 +17,7 @@
 #define PREFIX "sandglass-"
 enum { DEPTH_MAX = 32 };
 
-/* A descriptor with the lock on @dir, -1 if somebody else has it. */
+/* A descriptor with the lock on @dir, -1 if another process has it. */
 static int groups_hold(const char *dir, int flags)
 {
 	int fd = open(dir, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
@@ -29,7 +29,7 @@ static int groups_hold(const char *dir, int flags)
 char *groups_make(const char *base, int *lock_out)
 {
 	CLEANUP(free_ptr) char *dir = mem_printf("%s/" PREFIX "%d", base, (int)getpid());
-	/* before it is held somebody may take it for a dead one's */
+	/* before it is held another launcher may take it for an abandoned one */
 	for (int tries = 0; tries < 3; tries++) {
 		if (mkdir(dir, 0755) < 0 && errno != EEXIST)
 			return NULL;

@@ -1,11 +1,9 @@
-/* The cgroups of launchers, for whoever makes, sweeps or lists them.
+/* The cgroups of launchers, for code that makes, sweeps, or lists them.
  *
- *  1. A launcher makes a folder "sandglass-PID" in each hierarchy that it uses, below its own
- *  cgroup, and in it "b<n>"
- *     for each box, also for one that is only prepared.
- *  2. It holds a lock (flock) on each of these folders as long as it lives, which others see from
- *  every PID namespace.
- *     A folder that nobody holds is what a dead launcher left. */
+ *  1. A launcher makes a directory "sandglass-PID" in each hierarchy that it uses, below its own
+ *     cgroup, and in it "b<n>" for each sandbox, also for one that is only prepared.
+ *  2. It holds a lock (flock) on each of these directories as long as it lives, visible from every
+ *     PID namespace. A directory that nobody holds was left by a dead launcher. */
 #ifndef WIRE_GROUPS_H
 #define WIRE_GROUPS_H
 

@@ -25,8 +25,8 @@ const char *guest_step_text(unsigned step)
 		[GS_BIND] = "cannot listen on the port",
 		[GS_CONNECT] = "cannot connect to the port",
 		[GS_PROC] = "cannot list processes",
-		[GS_TRACE] = "what it executes cannot be watched",
-		[GS_OFFLINE] = "it cannot be kept off the network",
+		[GS_TRACE] = "its executed programs can't be watched",
+		[GS_OFFLINE] = "can't keep it off the network",
 		[GS_FILTER] = "cannot enter the system call filter",
 		[GS_BUSY] = "commands are about to start",
 	};

@@ -3,37 +3,29 @@
  *
  *  1. The channel is any stream of bytes (unix socket, virtio port). The guest speaks first: READY.
  *  2. Numbers are little-endian. str = u32 length, bytes, one zero byte that the length does not
- *  count. A body that is
- *     too short, too long or has a str without its zero breaks the protocol, and the receiver ends
- *     the connection.
+ *     count. A body that is too short, too long or has a str without its zero breaks the protocol,
+ *     and the receiver ends the connection.
  *  3. Frame id: of a run the number that the supervisor chose in PREPARE; of a question the number
- *  it chose for it;
- *     of a connection that the guest accepted a number of the guest's with bit 63 set. Numbers are
- *     not used twice.
+ *     it chose for it; of a connection that the guest accepted a number of the guest's with bit 63
+ *     set. Numbers are not used twice.
  *  4. A run: PREPARE -> PREPARED (the child exists and waits) -> GO -> output -> ENDED. PREPARE
- *  with GUEST_GO does not
- *     wait. ENDED is the last frame of a run and is always sent, whatever failed.
+ *     with GUEST_GO does not wait. ENDED is the last frame of a run and is always sent, whatever
+ *     failed.
  *  5. Streams: 0 stdin, 1 stdout, 2 stderr, 3 the terminal (both ways), 4 a connection (both ways).
- *  DATA carries at
- *     most GUEST_CHUNK bytes. Each direction of each stream starts with GUEST_WINDOW bytes of
- *     credit; who has used
- *     DATA gives CREDIT back. EOF says that no DATA follows in this direction.
+ *     DATA carries at most GUEST_CHUNK bytes. Each direction of each stream starts with
+ *     GUEST_WINDOW bytes of credit; who has used DATA gives CREDIT back. EOF says that no DATA
+ *     follows in this direction.
  *  6. Descriptors (GUEST_FDS): with PREPARE ride the child's ends, in the order stdin (with
- *  GUEST_STDIN), stdout,
- *     stderr; with PREPARED the terminal's master; with the ANSWER to LISTEN and DIAL the socket. 5
- *     is not for these
- *     streams. With GUEST_TRACE a unix socket comes last: before it waits for GO the child says
- *     there u32 0 with the
- *     listener of a seccomp filter (execve, execveat and connect of it and of all that comes from
- *     it wait for an answer), or the
+ *     GUEST_STDIN), stdout, stderr; with PREPARED the terminal's master; with the ANSWER to LISTEN
+ *     and DIAL the socket. 5 is not for these streams. With GUEST_TRACE a unix socket comes last:
+ *     before it waits for GO the child says there u32 0 with the listener of a seccomp filter
+ *     (execve, execveat and connect of it and of all that comes from it wait for an answer), or the
  *     errno of why there is none; with GUEST_TRACE_MUST it does not run then.
- *  7. ENDED means: the process has ended, and what was written before its end has been sent (5) or
- *  lies in the pipe
- *     (6). It does not wait for the end of the pipes: a child left behind may hold them. What such
- *     a child writes
- *     later is read and thrown away, so that it neither blocks nor dies.
+ *  7. ENDED means: the process has ended, and its output up to its end has been sent (5) or is in
+ *     the pipe (6). It does not wait for the end of the pipes: a child left behind may hold them.
+ *     Later output of such a child is read and dropped, so that it neither blocks nor dies.
  *  8. The end of the channel is the end of the box: the guest kills everything below itself and
- *  exits.
+ *     exits.
  *
  * Bodies, supervisor to guest:
  *   ATTACH   u8 flags; u64 mem, u64 file size, u32 processes (0 = leave); u16 n, n x (u8 access,
@@ -137,8 +129,8 @@ enum guest_flag {
 	GUEST_OURS = 16, /* a program of ours (wire/tool.h): it runs in a frozen box, too */
 	GUEST_TRACE = 32,
 	GUEST_TRACE_MUST = 64,
-	GUEST_OFFLINE = 128, /* it and what comes from it can make no socket */
-	/* with GUEST_PTY: below a leader of its session, as below a shell, so that it can stop itself */
+	GUEST_OFFLINE = 128, /* neither it nor its children can make a socket */
+	/* with GUEST_PTY: below a session leader, as below a shell, so that it can stop itself */
 	GUEST_JOB = 256,
 };
 enum guest_attach_flag {
@@ -146,9 +138,9 @@ enum guest_attach_flag {
 	GUEST_SCOPE = 2,
 	GUEST_UNCONFINED_OK = 4,
 	GUEST_KEEP_CAPS = 8,
-	/* rules of what is mounted already: they are opened and wait, nobody enters them */
+	/* rules for existing mounts: they are opened and wait, nobody enters them */
 	GUEST_AHEAD = 16,
-	GUEST_ON = 32, /* goes on with the rules that wait */
+	GUEST_ON = 32, /* continues with the rules that wait */
 };
 enum guest_access {
 	GUEST_READ = 1,	  /* files and folders below may be read */

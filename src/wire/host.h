@@ -24,9 +24,8 @@
  *    person's or the rule's text, rule = its name, event = seq to look at; only code and msg are
  *    required. retry: an
  *    interrupted call of a box that may be issued once more (that one has args.retry_of = event).
- *    result: RES of a command
- *    that did not end by itself (time limit, killed, cancelled, interrupted), with its output up to
- *    then.
+ *    result: RES of a command that was ended from outside (time limit, killed, cancelled,
+ *    interrupted), with its output up to then.
  * 6. An unknown op is answered with code "script", msg "no operation 'x'".
  *
  * Towards the host
@@ -44,8 +43,8 @@
  *           only what the agent is doing.
  *   EVENT   {"t","event":"action"|"held"|"verdict"|"output"|"step"|"end","body":{}}: for sg.on,
  *           after observe.
- *           {"t","event":"box","body":{box,workspace}}: the session goes on, and box lies elsewhere
- *           now.
+ *           {"t","event":"box","body":{box,workspace}}: the session was resumed, and box is in
+ *           another place now.
  *           {"t","event":"model","body":{model}}: it is a fork, and every chat asks this model from
  *           now on.
  *   JUDGE   id = ticket {"t","when":n,"line":n,"act":{}}: a policy rule's when (n of the RESULT, or
@@ -78,9 +77,9 @@
  *                 "sandglass" its init.lua; others lie beside the script; a name that ends in .lua
  *                 is a path there
  *   box.open      {name?,backend?,image?,repo?: path|{NAME:path},copy?,net?: "none"|["host:port"],
- *                 limits?:{mem_bytes,cpus_milli,pids,disk_bytes,files,time_us},env?:{},proxies?:[],user?,keep?,policy?,expose?:[],
- *                 accept?,options?:{}} -> {box,name,backend,profile,workspace,caps:{},project?:true
- *                                         (its
+ *                 limits?:{mem_bytes,cpus_milli,pids,disk_bytes,files,time_us},env?:{},
+ *                 proxies?:[],user?,keep?,policy?,expose?:[],accept?,options?:{}} -> {box,name,backend,profile,
+ *                 workspace,caps:{},project?:true (its
  *                 repositories hold instructions or skills)}
  *   box.exec      {box,argv:[bytes] or cmd (= sh -c),cwd?,env?:{},stdin?,timeout_us?,net?:
  *                 [..]|"none",user?,label?,
@@ -91,7 +90,7 @@
  *                 edited?:bool,ran?: text of the edited
  *                 form,batch?:[{code,out:[from,to],err:[from,to]}] in bytes of the
  *                 whole output}; out and err: at most first and last 32 KiB each, cut
- *                 says so; signal is its number or name; a time-out is err "timeout"
+ *                 reports it; signal is its number or name; a time-out is err "timeout"
  *   box.spawn     as box.exec -> {proc,event}; proc.read {proc} -> {stream,data,left_out?} or
  *                 {eof:true}, waits for output
  *                 (left_out: bytes before data that nobody read in time, while it was waited for or
@@ -99,7 +98,7 @@
  *                 proc.write {proc,data,eof?}; proc.kill {proc,signal?}; proc.wait {proc} -> RES;
  *                 with pty,cols?,rows? it has a
  *                 terminal, whose output is its out: proc.resize {proc,cols,rows}
- *   box.dial      {box,port,timeout_us? (so long it is tried, for a server that starts)} ->
+ *   box.dial      {box,port,timeout_us? (keeps trying, for a server that starts)} ->
  *                 {proc,event}: a connection to a port
  *                 of the box's own loopback, an action of kind connect. proc.read, write, wait are
  *                 of the connection, proc.kill
@@ -128,9 +127,8 @@
  *   box.merge     {box,into?,mode?,branch?,review?,message?} ->
  *                 {event,ref?,targets,taken,left:[paths],partly,by?,comments?}
  *   box.freeze box.thaw box.close  {box} -> {}; box.close {box,wait:true} -> {} when it has gone
- *   agent.start   {name,task,model,budget?,limits?:{uusd,tokens,time_us,steps,actions},box?,tools:[names],policy?}
- *                 ->
- *                 {agent}; the CALL's own agent is the parent
+ *   agent.start   {name,task,model,budget?,limits?:{uusd,tokens,time_us,steps,actions},box?,
+ *                 tools:[names],policy?} -> {agent}; the CALL's own agent is the parent
  *   agent.turn    {agent,n} -> {}: before each model call; latches hold it here, the step budget
  *                 counts it
  *   agent.end     {agent,stop,text?,ok,steps} -> {}
@@ -141,10 +139,9 @@
  *   check         {file} -> {ok,failed:n,results:[{name,result,text,at,evidence:[]}],event}: a
  *                 check file over this session
  *                 as it stands (lua/sandglass/verify.lua)
- *   model.call    {model:"provider:name",messages:[M],tools:[{name,about,schema}],options?:{},stream?,reply?:
- *                 REP} ->
- *                 REP =
- *                 {text,calls:[{id,name,args}],usage:{in,out,cached},stop:"end"|"calls"|"length"|"refused"}.
+ *   model.call    {model:"provider:name",messages:[M],tools:[{name,about,schema}],options?:{},
+ *                 stream?,reply?: REP} -> REP = {text,calls:[{id,name,args}],
+ *                 usage:{in,out,cached},stop:"end"|"calls"|"length"|"refused"}.
  *                 With
  *                 "reply" (scripted models) the supervisor records it and answers with it. Text
  *                 comes as CHUNK "text".

@@ -2,11 +2,9 @@
  * loop.
  *
  *  1. A message is one object with "jsonrpc":"2.0". With "method" and "id" it is a request, with
- *  "method" alone a note,
- *     with "result" or "error" an answer. There are no batches.
+ *     "method" alone a note, with "result" or "error" an answer. There are no batches.
  *  2. An id is a string or an integer, never null in a request; it goes back as the same JSON
- *  value. Only an answer to
- *     something unreadable has id null.
+ *     value. Only an answer to something unreadable has id null.
  *  3. params is an object or absent.
  *  4. Over pipes each message is one line of UTF-8; rpc_line writes it so.
  * Pure: no state, any thread. Everything that returns a json_t * returns owned. */

@@ -1,15 +1,14 @@
-/* What lies in a folder, as one run of bytes: how the two sides of a mirror (mirror.h)
- * compare. The guest's tool makes it where the files are, the supervisor where their copy is.
+/* The contents of a directory, as one run of bytes: how the two sides of a mirror
+ * (mirror.h) compare. The guest's tool makes it beside the files, the supervisor beside
+ * their copy.
  *
- *   1. Entries in order: a folder before what is in it, names in one folder by their bytes. The
- *   root itself is not listed.
+ *   1. Entries in order: a directory before its entries, names in one directory by their bytes. The
+ *      root itself is not listed.
  *   2. Entry: u8 kind (enum manifest_kind), u32 mode (07777 bits), u64 size (files), u64 time of
- *   change of the bytes,
- *      u64 of the inode (ns since 1970), u64 inode number, str path relative to the root, str
- *      target of a symbolic link
- *      (else ""). Numbers and str as in wire/guest.h.
- *   3. A path that cannot be listed (a name past 16 KiB, a folder nobody may open) ends the making
- *   with an error. */
+ *      change of the bytes, u64 of the inode (ns since 1970), u64 inode number, str path relative
+ *      to the root, str target of a symbolic link (else ""). Numbers and str as in wire/guest.h.
+ *   3. A path that cannot be listed (a name above 16 KiB, an unreadable directory) ends the making
+ *      with an error. */
 #ifndef WIRE_MANIFEST_H
 #define WIRE_MANIFEST_H
 

@@ -4,19 +4,17 @@
  *
  *   1. eight bytes "SGPLAN1\n", then operations until the end
  *   2. operation: u8 op, u32 mode, u32 fd, u64 off, u64 len, u32 path length, path, u32 target
- *   length, target (all
- *      little-endian); fields that an operation does not use are 0
+ *      length, target (all little-endian); fields that an operation does not use are 0
  *   3. path and target of a hard link: bytes relative to the workspace's root; no empty, "." or
- *   ".." component, no
+ *      ".." component, no
  * leading or trailing slash, no NUL. Target of a symbolic link: any bytes without NUL. Never
  * followed: a component that is a symbolic link is an error.
  *   4. PLAN_FILE, PLAN_SYMLINK, PLAN_FIFO and PLAN_LINK replace what is there unless that is a
- *   directory with
- *      something in it (remove it first); parents must exist. PLAN_DIR on an existing directory
- *      only sets its mode.
- *      PLAN_REMOVE takes a whole tree and does not mind a missing path, nor does PLAN_TIME.
+ *      directory with something in it (remove it first); parents must exist. PLAN_DIR on an
+ *      existing directory only sets its mode. PLAN_REMOVE takes a whole tree and does not mind a
+ *      missing path, nor does PLAN_TIME.
  *   5. mode: 07777 bits; the set-uid and set-gid bits are refused. The first failure stops the
- *   plan. */
+ *      plan. */
 #ifndef WIRE_PLAN_H
 #define WIRE_PLAN_H
 

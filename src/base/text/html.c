@@ -14,8 +14,8 @@ enum { NAME_MAX_LEN = 16, VALUE_MAX = 2048, LISTS_MAX = 32, TITLE_MAX = 300, QUO
 
 enum how { BLOCK = 1, PARA = 2, HEAD = 4, VOID = 8, RAW = 16, ONCE = 32 };
 
-/* BLOCK: on a line of its own; PARA: with an empty line around it; RAW: what is inside is no text;
- * VOID: has no inside; ONCE: does not nest, the next one ends it. */
+/* BLOCK: on a line of its own; PARA: with an empty line around it; RAW: its contents are not text;
+ * VOID: has no contents; ONCE: does not nest, the next one ends it. */
 static const struct element {
 	char name[NAME_MAX_LEN];
 	unsigned how;
@@ -229,7 +229,7 @@ static int html_by_name(const void *a, const void *b)
 	return strcmp(a, b);
 }
 
-/* "&..." at @p: its character, and how long it is; 0: it is no reference. */
+/* "&..." at @p: its character, and its length; 0: not a reference. */
 static size_t html_reference(const char *p, size_t len, uint32_t *cp)
 {
 	char name[10];
@@ -568,7 +568,7 @@ static void html_tag(struct reader *r)
 		html_begin(r, name, how, &a);
 }
 
-/* "<!...", "<?...", "</" before something that is no name. */
+/* "<!...", "<?...", "</" before something other than a name. */
 static void html_declaration(struct reader *r)
 {
 	const char *p = NULL;

@@ -1,13 +1,12 @@
-/* A page of the web as text that a person or a model can read: headings as "# ", lists as "- ",
- * links as [text](address), tables with " | ", preformatted text as it is.
+/* A web page as text that you or a model can read: headings as "# ", lists as "- ", links as
+ * [text](address), tables with " | ", preformatted text unchanged.
  *
- * 1. Any bytes may come in. Nothing is loaded, run or guessed; time and memory grow with the input
- * only; no recursion. 2. Left out: scripts, styles, comments, templates, drawings, forms' choices;
- * what is marked as hidden (`hidden`,
- *    display:none, visibility:hidden in the element itself) and characters that cannot be seen
- *    (text_is_hidden, but for
- *    the joiners of scripts that need them): what a reader of the page would not see, its author
- *    does not get to say.
+ * 1. Any bytes may come in. Nothing is loaded, run, or guessed; time and memory grow with the input
+ *    only; no recursion.
+ * 2. Left out: scripts, styles, comments, templates, drawings, forms' choices; elements marked as
+ *    hidden (`hidden`, display:none, visibility:hidden in the element itself) and invisible
+ *    characters (text_is_hidden, except the joiners of scripts that need them): text that a reader
+ *    of the page would not see is not shown to a model either.
  * 3. Out comes valid UTF-8 without controls but LF and TAB. Any thread. */
 #ifndef BASE_TEXT_HTML_H
 #define BASE_TEXT_HTML_H

@@ -4,24 +4,21 @@
  * terminal, or the visible stand-in of something that is not. The rules: 1. UTF-8 is read strictly;
  * each maximal broken subpart becomes "\xHH" per byte. A partial tail waits for the next chunk and
  * is broken at sanitizer_end. 2. C0 controls and DEL become "^[" "^G" ...; C1 become "<U+009B>". LF
- * (and CR LF) ends a line, tabs become spaces. 3. What is invisible or moves its neighbours
- * (text_is_hidden) becomes "<U+202E>". U+200D stays between two pictures, a variation selector
- * after a picture is left out. A cell takes four combining marks; more, or a mark without a base,
- *    become "<U+0301>".
+ * (and CR LF) ends a line, tabs become spaces. 3. Characters that are invisible or move their
+ * neighbors (text_is_hidden) become "<U+202E>". U+200D stays between two pictures, a variation
+ * selector after a picture is left out. A cell takes four combining marks; more, or a mark without
+ * a base, become "<U+0301>".
  * 4. SANITIZE_EXACT (what a person is asked to approve): nothing is left out or spaced: also tab,
- * CR and other controls
- *    are "<U+0009>", joiners and selectors are shown, and a Greek or Cyrillic letter in a word that
- *    has Latin ones too
- *    is "<U+0430>". Only LF still ends a line (the caller numbers lines in a gutter of its own).
+ *    CR and other controls are "<U+0009>", joiners and selectors are shown, and a Greek or Cyrillic
+ *    letter in a word that has Latin ones too is "<U+0430>". Only LF still ends a line (the caller
+ *    numbers lines in a gutter of its own).
  * 5. SANITIZE_RENDER (on request, for output only): the escape parser of Paul Williams with limits:
- * 16 parameters up to
- *    9999, strings up to 4 KiB (then they end and the rest is text), LF ends a string. Of it only
- *    SGR colour, bold,
- *    underline and reverse have an effect, and CR (the line starts again); everything else is
- *    dropped and counted.
+ *    16 parameters up to 9999, strings up to 4 KiB (then they end and the rest is text), LF ends a
+ *    string. Of it only SGR colour, bold, underline and reverse have an effect, and CR (the line
+ *    starts again); everything else is dropped and counted.
  * 6. SANITIZE_ASCII: everything outside ASCII becomes "<U+4E2D>"; what hides nothing is not counted
- * as hidden. Streams keep their state in a struct sanitizer; it is reset at each event's boundary.
- * Any thread, one at a time. */
+ *    as hidden. Streams keep their state in a struct sanitizer; it is reset at each event's
+ *    boundary. Any thread, one at a time. */
 #ifndef BASE_TEXT_SANITIZE_H
 #define BASE_TEXT_SANITIZE_H
 

@@ -1,6 +1,6 @@
 /* UTF-8, strictly: no overlong forms, no surrogates, nothing past U+10FFFF (Unicode 15, table 3-7).
  *
- * Broken input is told apart by the maximal-subpart rule: each call consumes either one scalar
+ * Broken input is divided by the maximal-subpart rule: each call consumes either one scalar
  * value or one run of bytes that could have begun one, so that every reader counts the same number
  * of faults. Pure functions, any thread.
  */

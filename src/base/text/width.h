@@ -1,10 +1,10 @@
-/* How wide a character is on a screen, what joins what into one cell, and what must never be drawn
- * as itself.
+/* How wide is a character on a screen, which characters join into one cell, and which must never be
+ * drawn as themselves?
  *
- * The tables are those of utf8proc (the one place where it is seen), so width does not depend on
- * the libc of the machine and a replay looks as the live screen did. Ambiguous width is 1, or 2
- * when a console's person says so (his terminal draws them so; set before anything is measured, one
- * thread). Else pure functions, any thread. */
+ * The tables are those of utf8proc (used only here), so width does not depend on the libc of the
+ * host and a replay looks as the live screen did. Ambiguous width is 1, or 2 if you set it for a
+ * console (because your terminal draws them so; set before anything is measured, one thread).
+ * Otherwise pure functions, any thread. */
 #ifndef BASE_TEXT_WIDTH_H
 #define BASE_TEXT_WIDTH_H
 

@@ -16,7 +16,7 @@ static json_t *body_at(struct session *s, uint64_t seq, struct event *ev, struct
 		       : NULL;
 }
 
-/* What is said behind the snapshots of the same cause. Returns owned. */
+/* The text recorded after the snapshots of the same cause. Returns owned. */
 static json_t *said_behind(struct session *s, const struct event *snapshot)
 {
 	CLEANUP(arena_release) struct arena a = ARENA_INIT;

@@ -1,6 +1,6 @@
-/* Who put files back, and how: the words for a snapshot that no action made, from what is recorded
- * beside it. A person's undo, rollback or promote is his own deed, so it is told as such wherever
- * the author of a change is named. Reading only. */
+/* Who restored files, and how: words for a snapshot that no action made, from the events recorded
+ * beside it. Your undo, rollback, or apply is your own act, so it is named as such wherever the
+ * author of a change is shown. Reading only. */
 #ifndef RECORD_READ_BACK_H
 #define RECORD_READ_BACK_H
 

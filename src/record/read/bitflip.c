@@ -75,7 +75,7 @@ static int by_change(const void *a, const void *b)
 
 enum { CHANGES = PAIRS * 2 * 32 };
 
-/* Every bit that is summed up, in order of what it changes; owned. */
+/* Every bit that enters the checksum, sorted by its effect; owned. */
 static struct change *bitflip_changes_of(const uint8_t *frame, bool big)
 {
 	struct change *all = mem_calloc(CHANGES, sizeof(*all));

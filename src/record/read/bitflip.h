@@ -1,13 +1,13 @@
-/* Is it a turned bit, or two? A frame of the write-ahead log that does not hold may have been
- * written by half, as a power cut leaves it, or be damaged. A frame that holds once one or two bits
- * are turned back counts as damaged. A power cut leaves such a one only where the log had an older
- * frame of the same page in this very place, and a sector of that, which stayed, differs from the
- * new one in a counter by those bits and in nothing else. Then too no more is lost than a torn
- * frame loses: what follows it.
+/* Is a frame of the write-ahead log damaged by one or two flipped bits? A frame whose checksum
+ * fails may be half written, as a power cut leaves it, or damaged. A frame that verifies once one
+ * or two bits are flipped back counts as damaged. A power cut leaves such a frame only where the
+ * log held an older frame of the same page in this place, and a remaining sector of it differs from
+ * the new one in a counter by exactly those bits. Then, too, no more is lost than a torn frame
+ * loses: the frames after it.
  *
- * SQLite's sum is linear, so the bits are looked up, not tried: some milliseconds. Two of the
- * 33,000 mend the sum of a torn frame by chance once in 10^10 times. Three are not looked for: that
- * would take a minute. */
+ * SQLite's checksum is linear, so the bits are looked up, not tried: some milliseconds. Two of the
+ * 33,000 bits repair the checksum of a torn frame by chance once in 10^10 cases. Three are not
+ * searched: that would take a minute. */
 #ifndef RECORD_READ_BITFLIP_H
 #define RECORD_READ_BITFLIP_H
 

@@ -1,13 +1,13 @@
-/* What is hashed in a session file, and how; the same code for the writer and for whoever verifies.
- * Pure functions.
+/* The hashes of a session file: one implementation for the writer and for verification. Pure
+ * functions.
  *
  * H is SHA-256. All integers in hashed headers are big-endian and of fixed width; stored bytes are
- * hashed as they are. 1. chain of event 0 = H("sandglass session 1\n" UUID "\n" KEY "\n"), both in
+ * hashed unchanged. 1. chain of event 0 = H("sandglass session 1\n" UUID "\n" KEY "\n"), both in
  * lower case hexadecimal. 2. body_hash = H(salt, body). 3. chain = H(chain before, header,
  * body_hash); header = u64 seq, cause, agent, box, action, ts_us, mono_us; u16 kind. 4. segment
  * hash = H(salt, u32 length of times, times, data), data as stored. 5. object hash = H("blob 12"
- * NUL bytes), bytes unpacked: what git calls its SHA-256 name (for a blob). 6. objects_hash of an
- * event = H over (oid, object hash) of every object it added, sorted by oid. 7. A checkpoint signs
+ * NUL bytes), bytes unpacked: git's SHA-256 name (for a blob). 6. objects_hash of an event = H over
+ * (oid, object hash) of every object it added, sorted by oid. 7. A checkpoint signs
  * "sandglass checkpoint 1\n" UUID "\n" SEQ "\n" CHAIN "\n" TS_US "\n" (hex and decimal). */
 #ifndef RECORD_READ_CHAIN_H
 #define RECORD_READ_CHAIN_H

@@ -28,7 +28,7 @@ struct clauses {
 void clauses_add(struct clauses *c, sqlite3 *db, const struct buf *term);
 void clauses_release(struct clauses *c);
 
-/* The query of all of them; empty: there are none. */
+/* The query of all clauses; empty without clauses. */
 void clauses_all(const struct clauses *c, struct buf *out);
 /* The query of a few, which the events behind @after (CLAUSES_SAMPLE of them) choose: it finds
  * whatever all of them do. Where these cannot be asked it is all. */

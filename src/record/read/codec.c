@@ -58,8 +58,8 @@ int codec_unpack(enum codec codec, const void *data, size_t len, size_t size, st
 		buf_append(out, data, len);
 		return 0;
 	case CODEC_ZSTD: {
-		/* the frame says its size itself: a lie in the row must not make us allocate what
-		 * nobody fills */
+		/* the frame holds its own size: a false size in the row must not make us allocate
+		 * memory that nobody fills */
 		if (ZSTD_getFrameContentSize(data, len) != size)
 			return err_set(err, ERR_DAMAGED,
 				       "packed bytes do not have the size that their row says");

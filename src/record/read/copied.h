@@ -5,7 +5,7 @@
 
 #include "record/read/session.h"
 
-/* the last seq that was another session's; 0: it is no fork */
+/* the last seq that belongs to another session; 0: the session is not a fork */
 uint64_t session_copied(const struct session *s);
 
 #endif

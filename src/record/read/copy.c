@@ -42,7 +42,7 @@ static void read_copy_on_end(int signo)
 	errno = was;
 }
 
-/* Whoever does something about a signal closes his sessions himself. */
+/* A program that handles a signal closes its sessions itself. */
 static void watch_ends(void)
 {
 	struct sigaction now,

@@ -1,7 +1,6 @@
-/* A private copy of a session file with its log, for readers who find no place beside it where
- * SQLite could work. It lies in a folder of its own in TMPDIR, and goes with its reader: at
- * copy_remove, and when SIGINT, SIGTERM or SIGHUP ends a program that does nothing about them
- * itself. Any thread. */
+/* A private copy of a session file with its log, for readers that can't write beside the file, as
+ * SQLite must. The copy has a directory of its own in TMPDIR. It is removed by copy_remove, and
+ * when SIGINT, SIGTERM, or SIGHUP ends a program that doesn't handle the signal. Any thread. */
 #ifndef RECORD_READ_COPY_H
 #define RECORD_READ_COPY_H
 

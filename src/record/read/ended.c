@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-/* statuses of a program that was told to end: 128 + the signal */
+/* statuses of a program ended by a signal: 128 + the signal */
 enum { INTERRUPTED = 130, TERMINATED = 143 };
 
 const char *ended_word(const json_t *end)

@@ -89,7 +89,7 @@ void feeds_rejoin(struct session *s)
 	for (struct feed *f = s->feeds; f; f = f->beside) {
 		feed_unprepare(f);
 		if (!feed_prepare(f))
-			feed_unprepare(f); /* its next read says so */
+			feed_unprepare(f); /* its next read reports the failure */
 	}
 }
 

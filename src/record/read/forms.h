@@ -12,7 +12,7 @@ struct forms {
 	size_t nr;
 };
 
-/* Of at most three characters; with what cannot be told apart by case: one. */
+/* Of at most three characters; for bytes without upper and lower case: one. */
 struct forms forms_of(const char *bytes, size_t len);
 void forms_release(struct forms *f);
 

@@ -17,9 +17,9 @@
 
 enum { NOTE_AT = 64, NOTE_LEN = 50, WAIT_MS = 10000, LOOK_MS = 10 };
 
-/* Bytes of the companion that are locked (none of them needs to be there): a session's writer has
- * both of the first, whoever borrows the file the second alone, and whoever waits for him the
- * third. */
+/* Bytes of the companion file that are locked (they need not exist): a session's writer holds the
+ * first two, a process that borrows the file holds the second alone, and a process that waits for
+ * the borrower holds the third. */
 enum { BYTE_LIVE, BYTE_WRITES, BYTE_WANTS };
 
 static struct flock lease_range(short type, int first, int last)
@@ -67,7 +67,7 @@ static int lease_refuse(const char *session_path, struct err *err)
 }
 
 /* Has process @pid ended, or been killed? Its last thread may still wait for the disk, and holds
- * what it held until then. */
+ * its locks until then. */
 static bool lease_ends(int pid)
 {
 	CLEANUP(buf_release) struct buf text = BUF_INIT;
@@ -87,7 +87,7 @@ static bool lease_ends(int pid)
 	return over;
 }
 
-/* Whoever has borrowed it looks now and then whether it is wanted. */
+/* A borrower checks now and then whether another process waits for the file. */
 static int lease_lock(int fd, const char *session_path, int first, struct err *err)
 {
 	struct flock both = lease_range(F_WRLCK, first, BYTE_WRITES),

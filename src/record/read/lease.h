@@ -7,13 +7,13 @@
 #include "base/err.h"
 
 bool lease_held(const char *session_path);
-/* The file is being written: by its session, or by somebody who has borrowed it. */
+/* The file is being written: by its session, or by a borrower. */
 bool lease_busy(const char *session_path);
 /* Of the program that holds it or held it last; 0 = unknown. */
 int lease_pid(const char *session_path);
 
-/* How far the file reached when its writer last committed: what is written beside it, never synced,
- * tells after a kill whether the write-ahead log is shorter than it was. */
+/* How far the file reached when its writer last committed: this note beside the file, never synced,
+ * shows after a kill whether the write-ahead log is shorter than it was. */
 struct lease_note {
 	uint64_t seq;
 	uint32_t salt; /* of the run through the log */
@@ -25,10 +25,10 @@ void lease_note(int lease, const struct lease_note *note);
  * known. It stays noted until the next lease_note. One that is borrowed is asked for and waited
  * for, some seconds; so is that of a process that is being killed. */
 NODISCARD int lease_take(const char *session_path, struct lease_note *was_out, struct err *err);
-/* For work on the file of a session that has ended, which goes on being one that has ended (its
- * search index). */
+/* For work on the file of a session that has ended (its search index); the session still counts
+ * as ended. */
 NODISCARD int lease_borrow(const char *session_path, struct err *err);
-/* Somebody waits for what was borrowed: it is to be given back now. */
+/* Another process waits for the borrowed file: give it back now. */
 bool lease_wanted(int lease);
 /* False: there is none (an old one, a copy without its companion), or the machine was started anew
  * since. */

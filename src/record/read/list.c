@@ -26,7 +26,7 @@ static json_t *read_list_read_row(struct session *s, const struct hash *name, in
 	if (o && json_is_array(json_object_get(o, "plus")))
 		return o;
 	json_decref(o);
-	err_set(err, ERR_DAMAGED, "what is named as a list of messages is none");
+	err_set(err, ERR_DAMAGED, "not a list of messages, although named as one");
 	return NULL;
 }
 
@@ -77,7 +77,7 @@ static int read_list_gather(struct session *s, struct hash name, json_t *rows, j
 		}
 		if (!read_list_name_of(as, &name))
 			return err_set(err, ERR_DAMAGED,
-				       "a list of messages begins with what is no name");
+				       "a list of messages starts with an invalid name");
 	}
 }
 

@@ -7,10 +7,11 @@
 #include "base/json.h"
 #include "record/read/session.h"
 
-/* The whole list that @value (an array, or the name of a pooled list) stands for: an array of the
- * hexadecimal H of each message; NULL and @err when it cannot be known: ERR_CANCELLED a part of it
- * was redacted, ERR_NOENT the file does not hold it, ERR_DAMAGED it is no list. Returns owned; not
- * to be changed. The last one is kept, so reading a chat call by call costs what is new in each. */
+/* The whole list that @value (an array, or the name of a pooled list) names: an array of the
+ * hexadecimal H of each message; NULL and @err when it is unknown: ERR_CANCELLED a part of it was
+ * redacted, ERR_NOENT the file does not hold it, ERR_DAMAGED @value is not a list. Returns owned;
+ * do not change it. The last list is cached, so reading a chat call by call costs only what each
+ * call adds. */
 json_t *session_list(struct session *s, const json_t *value, struct err *err) NODISCARD;
 
 #endif

@@ -6,7 +6,7 @@
 
 enum object_type { OBJECT_TREE = 2, OBJECT_BLOB = 3 };
 struct object_id {
-	/* git's SHA-1 name; what is proven rests on H(type, size, bytes), not on this */
+	/* git's SHA-1 name; the proof rests on H(type, size, bytes), not on this name */
 	uint8_t b[20];
 };
 

@@ -32,9 +32,8 @@ static int read_open_look(const char *path, struct err *err)
 {
 	struct stat st;
 	if (stat(path, &st) < 0)
-		return errno == ENOENT
-			       ? err_set(err, ERR_NOENT, "there is no session file '%s'", path)
-			       : err_sys(err, "cannot look at '%s'", path);
+		return errno == ENOENT ? err_set(err, ERR_NOENT, "session file not found: %s", path)
+				       : err_sys(err, "can't open session file '%s'", path);
 	if (S_ISDIR(st.st_mode))
 		return err_set(
 			err, ERR_INVALID,
@@ -182,9 +181,9 @@ void session_chain_start(const struct session *s, struct hash *out)
 		chain_start(s->uuid, s->key, out);
 }
 
-/* A view or a virtual table in the place of a table answers what it likes, for as long as it likes;
- * a trigger that is none of ours acts when the session is resumed; a column or an index that is
- * computed makes every row of it as slow as its maker likes. */
+/* A view or a virtual table in the place of a table can answer anything, and take any time for it;
+ * a foreign trigger acts when the session is resumed; a computed column or index can make every row
+ * slow. */
 static bool has_foreign_schema(struct session *s)
 {
 	static const char sql[] =

@@ -3,23 +3,17 @@
  * write-ahead log is not in the main file yet.
  *
  * 1. The last 8 bytes of each page (SQLite keeps them free: byte 20 of the file is 8) are a sum
- * over those before them,
- *    that of SQLite's own checksum extension (cksumvfs): two words s1, s2, little-endian; for each
- *    pair of words a, b of the
- *    page s1 += a + s2, s2 += b + s1. A page of zeros has the sum 0. It finds accidents; people are
- *    found by the chain.
+ *    over those before them, that of SQLite's own checksum extension (cksumvfs): two words s1, s2,
+ *    little-endian; for each pair of words a, b of the page s1 += a + s2, s2 += b + s1. A page of
+ *    zeros has the sum 0. It finds accidents; people are found by the chain.
  * 2. Only the recorder writes sums. Another program that moves pages out of the log does not. Of a
- * running session the
- *    recorder puts them in when its log begins anew (record/checksum_queue.h); until then such a
- *    page is what the log still has. Where the
- *    log of a killed session was emptied nobody does: pages are held against their sums if the file
- *    was ended (byte 18 is 1),
+ *    running session the recorder puts them in when its log begins anew (record/checksum_queue.h);
+ *    until then such a page is what the log still has. Where the log of a killed session was
+ *    emptied nobody does: pages are held against their sums if the file was ended (byte 18 is 1),
  *    if its writer lives or if its log holds something.
  * 3. A frame of the log is proven by SQLite's own sums. What stands behind the newest ones, left
- * over from before or
- *    zeros (room for more), means nothing; where the newest ones end says FILE-lease (lease.h),
- *    which the recorder keeps beside
- *    a file it writes.
+ *    over from before or zeros (room for more), means nothing; where the newest ones end says
+ *    FILE-lease (lease.h), which the recorder keeps beside a file it writes.
  * Reading only, any thread; a live file is read again where its writer may have been in between. */
 #ifndef RECORD_READ_PAGE_CHECKSUM_H
 #define RECORD_READ_PAGE_CHECKSUM_H
@@ -34,7 +28,7 @@ enum { SUMS_PAGE = 4096, SUMS_TAIL = 8 };
 void page_checksum_make(uint8_t page[SUMS_PAGE]);
 bool page_checksum_hold(const uint8_t page[SUMS_PAGE]);
 
-/* Reads @len bytes at @at; false: there are fewer (what is missing reads as zeros). */
+/* Reads @len bytes at @at; false: the file has fewer (missing bytes read as zeros). */
 typedef bool sums_read_fn(void *self, uint64_t at, void *buf, size_t len);
 
 struct sums {
@@ -55,7 +49,7 @@ void page_checksum_look(sums_read_fn *read, sums_excused_fn *excused, void *self
 NODISCARD int page_checksum_look_file(const char *path, struct sums *out, uint64_t *size_out,
 				      struct err *err);
 
-/* A page that stands in the log. */
+/* A page of the log. */
 struct log_page {
 	uint32_t nr;
 	uint64_t at; /* of its bytes */

@@ -42,8 +42,8 @@ struct session {
 	struct origin *origin; /* by seq */
 	size_t nr_origins;
 	uint64_t steps, most_steps; /* bound.c: of the query under way, and at most */
-	bool endless;		    /* it was given up for that */
-	const atomic_bool *stop;    /* borrowed: to give up; NULL nobody can say so */
+	bool endless;		    /* the query was given up for that */
+	const atomic_bool *stop;    /* borrowed: set to give up; NULL: can't be stopped */
 	char *copy;		    /* private folder that holds a copy; NULL = the file itself */
 	uint32_t application, format;
 	struct hash list_name; /* list.c: the list that was read last; NULL none */

@@ -363,8 +363,8 @@ int session_search(struct session *s, const char *match, uint64_t after_seq, siz
 				seqs[nr++] = seq;
 		at = upto;
 	}
-	/* a transaction for every few hundred: locking each by itself costs more than reading it,
-	 * and a long one would keep the writer's WAL from being emptied */
+	/* a transaction for every few hundred: a lock for each costs more than reading it, and a
+	 * long transaction would keep the writer's WAL from being emptied */
 	while (rc == 0 && nr < max && at < head) {
 		sqlite3_exec(s->db, "BEGIN", NULL, NULL, NULL);
 		rc = read_search_hop(s, &at, err);

@@ -149,7 +149,7 @@ bool session_valued(struct session *s);
  * ends. NULL: nobody is. */
 typedef void session_reading_fn(void *self, uint64_t at, uint64_t head);
 void session_on_reading(struct session *s, session_reading_fn *fn, void *self);
-void session_reading(struct session *s, uint64_t at); /* for whoever reads it through */
+void session_reading(struct session *s, uint64_t at); /* for callers that read it through */
 
 /* The same words asked of one event after the other; the session outlives it. */
 struct look;

@@ -4,8 +4,8 @@
 
 #include "record/read/read_priv.h"
 
-/* How far behind an event its snapshot is looked for, in events of the box. It comes next but for
- * what runs beside. */
+/* How far after an event its snapshot is searched, in events of the sandbox. It comes next except
+ * for events of concurrent work. */
 enum { LOOK_AHEAD = 20000, LAYERS = 64 };
 
 struct at {
@@ -158,7 +158,7 @@ static uint64_t settled_newest(struct session *s, uint64_t box, const char *repo
 		json_t *body = text ? json_parse(text, (size_t)sqlite3_column_bytes(st, 1),
 						 "snapshot", &none)
 				    : NULL;
-		/* of one that was redacted nobody knows the layer: who reads it says so */
+		/* the layer of a redacted snapshot is unknown: the reader reports that */
 		if (!body || strcmp(json_str(body, "repo", ""), repo) == 0)
 			found = (uint64_t)sqlite3_column_int64(st, 0);
 	}

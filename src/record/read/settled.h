@@ -1,15 +1,16 @@
-/* Which snapshots say what a box's files were at an event.
+/* Which snapshots describe a sandbox's files at an event.
  *
- * An action's files are looked at once it has ended, and the look takes a moment: its snapshot
- * stands behind its end, perhaps with other events in between. So what was there at an event is not
- * always the newest snapshot up to it:
+ * An action's files are scanned once it has ended, and the scan takes a moment: the action's
+ * snapshot comes after its end, perhaps with other events between. So the newest snapshot before an
+ * event doesn't always describe the files at that event:
  *
- * 1. A snapshot behind the event counts if all that it may come from ("by") had ended by then. 2.
- * An action's request stands for the whole action: what was there when it had ended. So does its
- * end; a snapshot that names
- *    it counts then even if it names others too.
- * 3. Nothing else that stands behind the event counts: no rollback, no snapshot that nothing is
- * named in. Reading only; one thread. */
+ * 1. A snapshot after the event counts if every action that it may come from ("by") had ended by
+ *    the event.
+ * 2. An action's request stands for the whole action: the files when it had ended. So does its
+ *    end; a snapshot that names the action then counts even if it names others too.
+ * 3. Nothing else after the event counts: no rollback, and no snapshot that names no action.
+ *
+ * Reading only; one thread. */
 #ifndef RECORD_READ_SETTLED_H
 #define RECORD_READ_SETTLED_H
 

@@ -1,11 +1,10 @@
-/* Whose step an event is, for millions of them: table search_row, part of the search index.
+/* The step of an event, for millions of events: table search_row, part of the search index.
  *
- * A word that stands in an action's output is found at the output's event; what people look for is
- * the action. Looking each event up for its action costs more than finding it, so the index keeps
- * the actions of 4096 events as one blob of LEB128 numbers, each how far behind its event the
- * action stands (0: it is none's step), and how far the steps of those events' own actions reach. A
- * block is written when it is full; for what is behind the last one the events themselves are
- * asked. */
+ * A search finds a word of an action's output at the output's event, but you look for the action.
+ * Looking up the action of each event costs more than finding the event. So the index keeps the
+ * actions of 4096 events as one blob of LEB128 numbers: how far the action is before each event
+ * (0: it belongs to no step), and how far the steps of those events' own actions reach. A block is
+ * written when it is full; events after the last block are looked up themselves. */
 #ifndef RECORD_READ_STEPS_H
 #define RECORD_READ_STEPS_H
 
@@ -46,8 +45,8 @@ uint64_t steps_reach(struct steps *t, uint64_t after, uint64_t upto);
 NODISCARD int steps_open(struct steps *t, uint64_t after, uint64_t upto, uint64_t beyond,
 			 struct buf *out, struct err *err);
 
-/* For whoever writes: adds blocks that are full with the events up to @upto, two of them at most;
- * *left_out: there are more. An SQLite code. */
+/* For writers: adds full blocks with the events up to @upto, two at most; *left_out: more remain.
+ * An SQLite code. */
 int steps_add(sqlite3 *db, uint64_t upto, bool *left_out);
 
 /* For verify: the first event of a block that says otherwise than its events, or that has none; 0

@@ -8,8 +8,8 @@
 
 enum { ROW_MOST = 20 * VALUES_BLOCK /* bytes: a pair has at most nineteen */ };
 
-/* The head of a block, what is odd in it, and the field. One that is longer than the longest was
- * not put there by a recorder. */
+/* The head of a block, its odd list, and the field. A blob above the maximum length was not written
+ * by a recorder. */
 static const char values_block_sql[] =
 	"SELECT place & 0xfffff, low, high, CASE WHEN length(rows) <= ?4 THEN rows END FROM search_value"
 	" WHERE place IN (?1, ?2, ?3) ORDER BY place";

@@ -1,14 +1,13 @@
 /* Numbers and lists of events, block by block, for searches: table search_value, part of the search
  * index.
  *
- * "dur>1h" is asked of one event in thousands; reading them all for it takes seconds where there
- * are millions. So of each 4096 events the index keeps, field by field, which of them say something
- * about it, and what: pairs of LEB128 numbers (how far behind the one before, the value above the
- * least of the block), beside the least and the greatest. A block is written when it is full and
- * never again, but when one of its events is redacted; that is done sooner than their words are
- * indexed. Like all of the index it proves nothing: whoever searches asks the events themselves
- * whether they match, verify holds it against them, and what it does not reach or does not tell is
- * read. */
+ * "dur>1h" applies to one event in thousands; reading all events takes seconds where there are
+ * millions. So for each 4096 events and each field, the index lists the events that have the field,
+ * with its value: pairs of LEB128 numbers (distance from the event before, value above the smallest
+ * of the block), beside the smallest and the greatest value. A block is written once, when it is
+ * full, and again only if one of its events is redacted; redaction rewrites it before their text is
+ * indexed. Like the whole index it proves nothing: searches check the events themselves, verify
+ * compares it with them, and events without a block are read. */
 #ifndef RECORD_READ_VALUES_H
 #define RECORD_READ_VALUES_H
 
@@ -17,8 +16,8 @@
 #include "base/buf.h"
 #include "base/err.h"
 
-/* Numbers stand in the file: none is used again for something else. "Its": of the action whose step
- * the event is. */
+/* The numbers are stored in the file: never reuse one. "Its": of the action whose step the event
+ * is. */
 enum value_field {
 	VALUE_TIME = 0, /* ts_us: nothing but the least and the greatest; each block has it */
 	VALUE_EXIT = 1, /* its exit status; of action.ended, as those that follow */
@@ -28,14 +27,14 @@ enum value_field {
 	VALUE_LINES = 5,   /* its, or the event's own */
 	VALUE_TURN = 6,	   /* of agent.turn: its number */
 	VALUE_VERDICT = 7, /* its, but for allow: enum value_verdict */
-	VALUE_RISK = 8,	   /* its, if it is said and not none: enum value_risk */
+	VALUE_RISK = 8,	   /* its, if present and not none: enum value_risk */
 	VALUE_HOST = 9,	   /* the event's own: value_of_text */
 	/* of a note: the event that it is about (cause), times two; plus one: it is a mark */
 	VALUE_NOTED = 10,
-	/* from here on lists: those that are meant. what is no JSON, or no number where one is
-	 * wanted: may be anything */
+	/* from here on lists of the events concerned. not JSON, or not a number where one is
+	 * expected: may be anything */
 	VALUE_ODD = 32,
-	VALUE_ODD_OUTPUT = 33, /* output whose body says more than a recorder's does */
+	VALUE_ODD_OUTPUT = 33, /* output whose body has more fields than a recorder's */
 	VALUE_OPEN = 34,       /* actions that had no end when the block was written */
 	VALUE_ERROR = 35,      /* it failed */
 	VALUE_DIFF = 36,       /* it changed files */
@@ -79,9 +78,8 @@ typedef void values_fn(void *self, uint64_t seq, int64_t value, bool odd);
 NODISCARD int values_each(struct values *v, int field, uint64_t after, uint64_t upto, int64_t low,
 			  int64_t high, values_fn *fn, void *self, struct err *err);
 
-/* For whoever writes: adds blocks that are full with the events up to @upto, two of them at most;
- * *left_out: there are more. The other writes the block of @seq anew, if there is one. SQLite
- * codes. */
+/* For writers: adds full blocks with the events up to @upto, two at most; *left_out: more remain.
+ * The other rewrites the block of @seq, if it exists. SQLite codes. */
 int values_add(sqlite3 *db, uint64_t upto, bool *left_out);
 int values_again(sqlite3 *db, uint64_t seq);
 

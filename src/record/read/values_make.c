@@ -1,6 +1,6 @@
-/* The blocks of values are made of their events, and held against them. What a field is stands in
- * the SQL of filters, too (query/filter_sql.c): whatever a filter finds by a field must be in its
- * list here. */
+/* Builds the blocks of values from their events, and compares them. The SQL of filters
+ * (query/filter_sql.c) defines the same fields: every event that a filter finds by a field must be
+ * in the field's list here. */
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
@@ -15,7 +15,7 @@ enum {
 	/* blocks that are added by one call */ EXACT = 53 /* bits of a number that is kept */
 };
 
-/* What bodies say, by what they are. */
+/* The kinds of bodies that hold values. */
 enum ask { ASK_OWN, ASK_ENDED, ASK_JUDGED, ASK_DECIDED, ASK_SNAPSHOT, ASK_TURN, ASK_NOTE, ASK_NR };
 static const char *const ask_sql[ASK_NR] = {
 	[ASK_OWN] = "SELECT json_extract(?1,'$.cost_uusd'), " VALUES_DATA_LINES(
@@ -133,7 +133,7 @@ static void add_flag(struct maker *m, int field, uint32_t index, sqlite3_stmt *s
 		values_make_add(m, field, index, 0);
 }
 
-/* The answer, or NULL where the body is no JSON: then nothing is known of it. */
+/* The answer, or NULL where the body is not JSON: then its values are unknown. */
 static sqlite3_stmt *values_make_answer(struct maker *m, enum ask which, uint32_t index,
 					const char *body, int len)
 {
@@ -267,7 +267,7 @@ static void values_make_note(struct maker *m, uint32_t index, int64_t cause, con
 	sqlite3_reset(m->ask[ASK_NOTE]);
 }
 
-/* A row: an event that is no step. */
+/* A row of an event that belongs to no step. */
 static void values_make_row(struct maker *m, uint32_t index, int64_t kind, int64_t cause,
 			    const char *body, int len)
 {
@@ -288,7 +288,7 @@ static void values_make_row(struct maker *m, uint32_t index, int64_t kind, int64
 		sqlite3_reset(st);
 }
 
-/* False: it is no event of a recorder's; nothing is told of it and what follows. */
+/* False: not an event of a recorder's; nothing is known about it and the rest. */
 static bool values_make_event(struct maker *m, uint32_t index)
 {
 	sqlite3_stmt *st = m->events;

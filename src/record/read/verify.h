@@ -1,16 +1,16 @@
 /* Is a session file what was written, and did everything happen in the right order?
  *
- * Checks, in this order (name: what it proves):
- *   bytes        every byte of the file and its write-ahead log is what was put there, also in
- *                unused space (page_checksum.h)
- *   pages        the file is whole as a database: pages, indexes, the search index
+ * Checks, in this order (name: proof):
+ *   bytes        every byte of the file and its write-ahead log is as written, also in unused
+ *                space (page_checksum.h)
+ *   pages        the file is intact as a database: pages, indexes, the search index
  *   chain        seqs without a hole, every body and header under one chain of hashes
- *   signatures   every checkpoint is signed by a key that the chain names, over the chain as it
- *                stands
- *   anchor       the file reaches what was noted outside of it: nothing was cut off or made anew
- *   segments     output is what its events say
- *   objects      git objects are what their names and their events say
- *   messages     pooled model messages are what their names say; those that calls name are there
+ *   signatures   every checkpoint is signed by a key that the chain names, over the chain at
+ *                that event
+ *   anchor       the file reaches every anchor noted outside of it: nothing was cut off or remade
+ *   segments     output matches its events
+ *   objects      git objects match their names and their events
+ *   messages     pooled model messages match their names; the messages that calls name exist
  *   order        nothing was started before it was allowed
  *   closed       every action that was requested has ended
  *   complete     no event says that something is not in the recording
@@ -27,8 +27,8 @@ struct verify_opts {
 	/* path of an anchor.log; NULL = ours; "" = none (the check is skipped); a named one has to
 	 * hold the session */
 	const char *anchor;
-	/* nothing but what events say: without bytes, pages, segments, objects and messages, which
-	 * are told as skipped */
+	/* check events only: bytes, pages, segments, objects, and messages are reported as
+	 * skipped */
 	bool quick;
 	/* the 32 bytes that must have signed; NULL = whatever key the file names */
 	const uint8_t *key;
@@ -55,8 +55,8 @@ NODISCARD int verify_session(struct session *s, const struct verify_opts *opts,
  * ..."; false: they do not. */
 bool verify_unopened(const char *path, char *out, size_t cap);
 
-/* Only from the last checkpoint on, and against the anchor: before a new writer goes on.
- * ERR_DAMAGED says what is wrong. */
+/* Checks from the last checkpoint on, and against the anchor: before a new writer continues.
+ * ERR_DAMAGED: the text names the damage. */
 NODISCARD int verify_tail(struct session *s, struct err *err);
 
 #endif

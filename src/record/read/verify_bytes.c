@@ -56,7 +56,7 @@ static void owner_of(struct verify *v, uint64_t page, char out[80])
 	if (rc == SQLITE_ROW)
 		snprintf(out, 80, "%.70s", (const char *)sqlite3_column_text(st, 0));
 	else if (rc != SQLITE_DONE)
-		snprintf(out, 80, "what it holds is unknown");
+		snprintf(out, 80, "its contents are unknown");
 	sqlite3_finalize(st);
 }
 
@@ -67,8 +67,8 @@ static uint32_t run_of_log(const char *path)
 	return page_checksum_look_log(path, &log, &err) == 0 ? log.salt : 0;
 }
 
-/* Once more where a running session's log began anew meanwhile: what was seen of both does not
- * belong together. */
+/* Reads again if a running session's log restarted meanwhile: the two halves of the first reading
+ * don't match. */
 static void look_at_pages(struct raw *raw, uint64_t size, bool live, struct sums *out)
 {
 	for (int tries = 0; tries < 3; tries++) {
@@ -81,12 +81,12 @@ static void look_at_pages(struct raw *raw, uint64_t size, bool live, struct sums
 	}
 }
 
-/* Nobody knows how far its writer had come, the machine has been down since: what a power cut
- * leaves at the end of a log is what nobody had been told was durable, so that is no damage. Whole
- * frames behind a break prove nothing: commits that nobody waits for are not synced, and the kernel
- * writes them in any order. What was anchored was synced: that check tells. A frame that is whole
- * but for one or two bits was in all likelihood written to its end (bitflip.h): that counts as
- * damage. */
+/* The progress of the writer is unknown because the host has been down since. At the end of a log a
+ * power cut only loses commits that were never acknowledged as durable, so that isn't damage.
+ * Complete frames after a break prove nothing: commits that nobody waits for are not synced, and
+ * the kernel writes them in any order. Anchored events were synced: that check finds their loss. A
+ * frame with one or two flipped bits was most likely written completely (bitflip.h): that counts
+ * as damage. */
 static bool is_torn(const struct lease_note *note, bool live, const struct log_end *log)
 {
 	return log->why && !note && !live && !log->was_synced && !log->turned_at;
@@ -156,12 +156,12 @@ static void verify_bytes_say_whole(struct verify *v, const struct sums *sums,
 	char behind[120] = "";
 	if (log->there)
 		snprintf(behind, sizeof(behind), ", %" PRIu64 " frames of the log%s", log->frames,
-			 log->left ? " (what is left behind them counts for nothing)" : "");
+			 log->left ? " (frames after them are ignored)" : "");
 	if (torn)
 		verify_say(v, "bytes", VERIFY_SKIP, 0,
 			   "the write-ahead log %s at byte %" PRIu64 " (frame %" PRIu64
-			   "): either a power cut left so what nobody had been told was durable,"
-			   " or more than two bits of it are turned; anchors behind it would tell",
+			   "): either a power cut (only events not yet durable are lost) or more"
+			   " than two flipped bits; a later anchor would tell",
 			   log->why, log->bad_at, log->frames + 1);
 	else if (!sums->kept)
 		verify_say(v, "bytes", VERIFY_SKIP, 0,

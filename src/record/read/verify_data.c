@@ -1,4 +1,4 @@
-/* What events point at: segments, git objects, messages, and what was taken out of them. */
+/* The data that events refer to: segments, git objects, messages, and their redactions. */
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -107,7 +107,7 @@ static const char *verify_data_check_object(struct verify *v, sqlite3_stmt *st,
 	return memcmp(&name, oid, sizeof(name)) ? "does not have its git name" : NULL;
 }
 
-/* The objects of one event are complete: does their hash stand in its body? */
+/* The objects of one event are complete: does its body hold their hash? */
 static const char *end_group(struct verify *v, uint64_t seq, struct hash_ctx *group)
 {
 	struct hash all;
@@ -230,8 +230,7 @@ int verify_messages(struct verify *v, struct err *err)
 	return 0;
 }
 
-/* Everything that is NULL must stand in the table, and every row of the table must be told by an
- * event. */
+/* Every NULL needs a row in the table, and every row of the table needs an event. */
 static const char redaction_sql[] =
 	"SELECT (SELECT count(*) FROM event e WHERE e.body IS NULL AND NOT EXISTS"
 	"   (SELECT 1 FROM redaction r WHERE r.what = 'event' AND r.id = e.seq))"

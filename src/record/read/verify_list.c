@@ -1,6 +1,6 @@
-/* The lists of messages that events name: each is there with all that it begins with, makes sense,
- * and names messages that the file holds. What was removed counts as there: that it was removed by
- * an event is looked at elsewhere. */
+/* The lists of messages that events name: each exists with every list that it starts with, is well
+ * formed, and names messages that the file holds. A redacted message counts as held: another check
+ * verifies that an event redacted it. */
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -57,7 +57,7 @@ static void verify_list_take_row(struct lists_check *c, struct found *f, const s
 	const json_t *plus = json_object_get(row, "plus"), *keep = json_object_get(row, "keep");
 	uint64_t begin = as ? as->len : 0;
 	if (!json_is_array(plus)) {
-		c->wrong = "names what is no list of messages";
+		c->wrong = "names an invalid list of messages";
 	} else if (as && as->row >= f->row) {
 		c->wrong = "names a list that begins with a later one";
 	} else if (keep && (!json_is_integer(keep) || json_integer_value(keep) < 0 ||
@@ -79,7 +79,7 @@ static void verify_list_take_row(struct lists_check *c, struct found *f, const s
 	}
 }
 
-/* Down to what was read before, then up again: a chain may be long. */
+/* Down to the lists read before, then up again: a chain may be long. */
 static int verify_list_check_list(struct lists_check *c, const json_t *name, bool deep,
 				  struct err *err)
 {
@@ -115,7 +115,7 @@ static int verify_list_check_list(struct lists_check *c, const json_t *name, boo
 		json_t *o = json_parse(text.data, text.len, "list", &e);
 		if (!o || nr > c->nr) {
 			json_decref(o);
-			c->wrong = "names what is no list of messages";
+			c->wrong = "names an invalid list of messages";
 			break;
 		}
 		json_array_append_new(rows, o);
@@ -136,7 +136,7 @@ static int verify_list_check_list(struct lists_check *c, const json_t *name, boo
 	return rc;
 }
 
-/* 1: it has been told that they cannot be read. */
+/* 1: the lists can't be read, which has been reported. */
 static int read_names(struct lists_check *c, struct err *err)
 {
 	sqlite3_stmt *st = verify_sql(c->v, "SELECT message, hash FROM message", err);

@@ -112,8 +112,8 @@ static void see_start(struct verify *v, struct verify_action *a, const struct ev
 	a->started = true;
 }
 
-/* The edited form is judged anew, as something that asks: whoever edited has answered that with the
- * same decision. */
+/* The edited form is checked against policy again, and its ask counts as answered by the same
+ * decision. */
 static bool edit_still_asks(const struct verify_action *a, const json_t *body)
 {
 	return body && json_flag(body, "edited", false) &&
@@ -133,7 +133,7 @@ static void verify_order_see_action(struct verify *v, enum step step, const stru
 		return;
 	if (step == JUDGED) {
 		const char *verdict = body ? json_str(body, "verdict", "") : "allow";
-		/* an edited action is judged anew: what was allowed before is void */
+		/* an edited action is checked against policy again: earlier verdicts are void */
 		a->allowed[0] = a->approved[0] = 0;
 		a->may = !strcmp(verdict, "allow");
 		if (a->may)

@@ -1,6 +1,6 @@
-/* Is the file whole as a database: every page, every index against its table, the search index in
- * itself. What is proven by hashes elsewhere is only what was read; a lost index entry would make a
- * query silently answer with less.
+/* Is the file intact as a database: every page, every index against its table, the search index in
+ * itself. Hashes prove only the rows that were read; a lost index entry would make a query silently
+ * return fewer rows.
  *
  * fts5 checks itself only by an INSERT, which a reader must not do: its tables are copied into a
  * database in memory. */
@@ -48,7 +48,7 @@ static int check_pages(struct verify *v, char *out, size_t cap, struct err *err)
 
 enum { NO_NUMBER = -1, UNREADABLE = -2 };
 
-/* NO_NUMBER: there is no such table, or row. */
+/* NO_NUMBER: the table or the row does not exist. */
 static int64_t verify_pages_number(struct verify *v, const char *sql)
 {
 	sqlite3_stmt *st = NULL;
@@ -153,8 +153,7 @@ static int check_search(struct verify *v, int64_t bytes)
 
 static const char find_sql[] = "SELECT 1 FROM search WHERE search MATCH ?1 AND rowid = ?2";
 
-/* Three characters from the @nth third of @text as a query; false if there are none that need no
- * care. */
+/* Three characters from the @nth third of @text as a query; false if every choice needs quoting. */
 static bool a_query(const struct buf *text, size_t nth, char out[8])
 {
 	for (size_t i = text->len / 3 * nth; i + 3 <= text->len; i++)
@@ -210,8 +209,8 @@ static void tell_lost(struct verify *v, int64_t from, int64_t to)
 			a_query(&text, nth, query[nth]);
 	verify_say(v, "pages", VERIFY_FAIL, 0,
 		   "the search index is damaged: event %" PRId64
-		   " is not found any more by %s %s %s, nor are %" PRId64
-		   " others up to event %" PRId64 ", which it reaches",
+		   " isn't found by %s %s %s, nor are %" PRId64 " others up to event %" PRId64
+		   ", which it reaches",
 		   from, query[0], query[1], query[2], lost > 0 ? lost - 1 : 0, to);
 }
 
@@ -236,7 +235,7 @@ static int64_t lost_event(struct verify *v)
 	return lost;
 }
 
-/* What came at once and at the end is not in the index: whoever searches reads it through
+/* Events that came in a flood at the end are not in the index: searches read them through
  * (search.c). */
 static void verify_pages_say_whole(struct verify *v, int64_t pages)
 {
@@ -251,7 +250,7 @@ static void verify_pages_say_whole(struct verify *v, int64_t pages)
 		   pages, rest);
 }
 
-/* Whether the blocks of values say what their events say; false: it has been told. */
+/* Whether the blocks of values match their events; false: the difference has been reported. */
 static bool values_hold(struct verify *v)
 {
 	uint64_t wrong = 0;
@@ -268,7 +267,7 @@ static bool values_hold(struct verify *v)
 	return rc == SQLITE_OK && !wrong;
 }
 
-/* Whether words still lead from a step to its action; false: it has been told. */
+/* Whether words still lead from a step to its action; false: reported. */
 static bool steps_hold(struct verify *v)
 {
 	uint64_t wrong = 0;

@@ -53,8 +53,8 @@ int verify_anchor(struct verify *v, struct err *err);
 int verify_segments(struct verify *v, struct err *err);
 int verify_objects(struct verify *v, struct err *err);
 int verify_messages(struct verify *v, struct err *err);
-/* verify_list.c: 0 and what is wrong with the lists of messages that event @bad_out names; NULL:
- * nothing. 1: it has been told that they cannot be read. */
+/* verify_list.c: 0, and the fault in the lists of messages that event @bad_out names; NULL: no
+ * fault. 1: the lists can't be read, which has been reported. */
 int verify_lists(struct verify *v, uint64_t *bad_out, const char **wrong_out, struct err *err);
 int verify_redactions(struct verify *v, struct err *err);
 

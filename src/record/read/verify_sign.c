@@ -1,4 +1,4 @@
-/* Checkpoints in the file, and what was noted outside of it. */
+/* Checkpoints in the file, and the anchors noted outside of it. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,7 +15,7 @@ enum { ANCHOR_MOST = 1 << 30 };
 
 static bool known_key(const struct verify *v, const uint8_t *key)
 {
-	/* the one that the chain begins with; the others of a fork stand in its events, not only in
+	/* the key that the chain starts with; the others of a fork are in its events, not only in
 	 * tables */
 	if (!memcmp(v->s->nr_origins ? v->s->origin[0].key : v->s->key, key, SIGN_KEY_LEN))
 		return true;
@@ -131,7 +131,7 @@ struct anchored {
 	bool good; /* its signature holds */
 };
 
-/* "1 UUID SEQ CHAIN TS KEY SIG"; a torn or foreign line is no anchor. */
+/* "1 UUID SEQ CHAIN TS KEY SIG"; false for a torn or foreign line. */
 static bool parse_anchor(const uint8_t *of, const char *line, struct anchored *out)
 {
 	char uuid[33], chain[65], key[65], sig[129];
@@ -154,8 +154,8 @@ struct anchors {
 	uint64_t nr, last;
 };
 
-/* Lines of the session @uuid about events after @from, up to @to: what came later in an origin is
- * not ours. False: one was told to be wrong. */
+/* Lines of the session @uuid about events after @from, up to @to: later events of an origin are not
+ * ours. False: a line is wrong, which has been reported. */
 static bool check_lines(struct verify *v, const struct buf *log, const uint8_t *uuid, uint64_t from,
 			uint64_t to, struct anchors *seen)
 {
@@ -223,7 +223,7 @@ int verify_anchor(struct verify *v, struct err *err)
 	char *path = v->opts->anchor ? mem_strdup(v->opts->anchor) : paths_state("anchor.log");
 	CLEANUP(buf_release) struct buf log = BUF_INIT;
 	if (!*path || access(path, F_OK) < 0) {
-		verify_say(v, "anchor", VERIFY_SKIP, 0, "there is no anchor log%s%s",
+		verify_say(v, "anchor", VERIFY_SKIP, 0, "anchor log not found%s%s",
 			   *path ? " at " : "", path);
 		return 0;
 	}

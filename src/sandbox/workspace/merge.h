@@ -1,32 +1,26 @@
 /* Merging a box's work back into the user's own repositories on the host.
  *
  * 1. What the sandbox changed (base to wanted view) is merged three-way, file by file, with what is
- * in the target now: equal to the base, or to what an earlier merge brought: taken; equal to the
- * wanted: done already; else by lines; else a conflict. Nothing is ever overwritten. Untracked
- * files of the user's are among them: one that changed on the host since the sandbox was opened is
- * a conflict. 2. Never written: .git (in any spelling), the directories of other version control
- * systems, files that the target ignores
- *    (unless they are asked for), content of which the recording has only the hash, FIFOs, sockets,
- *    devices.
+ *    in the target now: equal to the base, or to what an earlier merge brought: taken; equal to the
+ *    wanted: done already; else by lines; else a conflict. Nothing is ever overwritten. Untracked
+ *    files of the user's are among them: one that changed on the host since the sandbox was opened
+ *    is a conflict.
+ * 2. Never written: .git (in any spelling), the directories of other version control systems, files
+ *    that the target ignores (unless they are asked for), content of which the recording has only
+ *    the hash, FIFOs, sockets, devices.
  * 3. Order: objects and a new ref; then working files by temporary file and rename; then the index;
- * then HEAD's branch.
- *    Several targets: all are prepared before any is written; if one cannot be finished, the
- *    finished ones are undone.
- *    A repository within a target (a submodule, or one that lies there) is a target of its own; a
- *    submodule's new commit becomes
- *    the commit that the repository around it names.
+ *    then HEAD's branch. Several targets: all are prepared before any is written; if one cannot be
+ *    finished, the finished ones are undone. A repository within a target (a submodule, or one that
+ *    lies there) is a target of its own; a submodule's new commit becomes the commit that the
+ *    repository around it names.
  * 4. A merge that is run again finds everything done and changes nothing. merge_undo takes back
- * what nobody has
- *    changed since.
+ *    what nobody has changed since.
  * 5. The target's repository is opened in a child of ours (git_child_main): no hooks, no filter
- * programs, no
- *    configuration but the repository's own and what the user's says of line ends, attributes and
- *    ignored files; under root it
- *    becomes the owner of the target. It can be killed.
+ *    programs, no configuration but the repository's own and what the user's says of line ends,
+ *    attributes and ignored files; under root it becomes the owner of the target. It can be killed.
  * 6. The child reads back what it wrote. The result is made from that: every changed file is
- * merged, identical, left (by the user),
- *    ignored, hash_only, conflict or refused, and the trees of what was merged (merged.h) say what
- *    is not merged.
+ *    merged, identical, left (by the user), ignored, hash_only, conflict or refused, and the trees
+ *    of what was merged (merged.h) say what is not merged.
  * Blocking: worker thread. */
 #ifndef SANDBOX_WORKSPACE_MERGE_H
 #define SANDBOX_WORKSPACE_MERGE_H

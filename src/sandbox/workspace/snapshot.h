@@ -10,19 +10,15 @@
  *    difference are in the session file and a snapshot costs what changed, whether the base has
  *    been hashed or not.
  * 2. git, git_under: the same for the workspace's own .git, apart, so that no export meets it; each
- * is a tree with the
- *    one entry ".git".
+ *    is a tree with the one entry ".git".
  * 3. attrs: what git cannot say. A tree shaped like the workspace: blob "a" speaks of the entries
- * of the directory,
- *    tree "d" + NAME of the directory NAME. The blob is records, sorted by name, each ended by NUL:
- *    SIDE SP KIND SP MODE SP LINKS SP FLAGS SP SIZE SP NAME; SIDE n (now) or b (base), KIND a word
- *    of state.h, MODE
- * octal, FLAGS hexadecimal (enum ws_flags), SIZE decimal. There is one for each side of a differing
- * path that is a
- *    directory, FIFO, socket or device, that has another mode than 0644 or 0755, more than one
- *    link, or a flag.
+ *    of the directory, tree "d" + NAME of the directory NAME. The blob is records, sorted by name,
+ *    each ended by NUL: SIDE SP KIND SP MODE SP LINKS SP FLAGS SP SIZE SP NAME; SIDE n (now) or b
+ *    (base), KIND a word of state.h, MODE octal, FLAGS hexadecimal (enum ws_flags), SIZE decimal.
+ *    There is one for each side of a differing path that is a directory, FIFO, socket or device,
+ *    that has another mode than 0644 or 0755, more than one link, or a flag.
  * 4. An absent field is an empty tree. A file that is hash only is in the trees by name; its blob
- * is not held. 5. changes: against the snapshot before, in order of path. */
+ *    is not held. 5. changes: against the snapshot before, in order of path. */
 #ifndef SANDBOX_WORKSPACE_SNAPSHOT_H
 #define SANDBOX_WORKSPACE_SNAPSHOT_H
 

@@ -4,7 +4,8 @@
 
 #include "ws_peer.h"
 
-/* --- what the client saw ---------------------------------------------------------------------------------------- */
+/* --- what the client saw
+ * ---------------------------------------------------------------------------------------- */
 
 struct saw {
 	struct websock *w;
@@ -92,7 +93,8 @@ static void done(struct peer *p, struct saw *s)
 	peer_release(p);
 }
 
-/* --- the handshake ---------------------------------------------------------------------------------------------- */
+/* --- the handshake
+ * ---------------------------------------------------------------------------------------------- */
 
 static void play_hello(struct peer *p)
 {
@@ -166,9 +168,9 @@ static void bad(void)
 	static const struct answer answers[] = {
 		{ UP "Sec-WebSocket-Accept: s3pPLMBiTxaQ9kYGzzhZRbK+xOo=\r\n\r\n", HTTP_CUT, 101, "not to our question", "", "the answer to another key", true },
 		{ UP "\r\n", HTTP_CUT, 101, "not to our question", "", "no key in the answer", true },
-		{ OPENS "Connection: Upgrade\r\n" KEY "\r\n", HTTP_CUT, 101, "no upgrade", "", "no Upgrade", true },
-		{ OPENS "Upgrade: h2c\r\nConnection: Upgrade\r\n" KEY "\r\n", HTTP_CUT, 101, "no upgrade", "", "an upgrade to something else", true },
-		{ OPENS "Upgrade: websocket\r\nConnection: close\r\n" KEY "\r\n", HTTP_CUT, 101, "no upgrade", "", "no Connection: Upgrade", true },
+		{ OPENS "Connection: Upgrade\r\n" KEY "\r\n", HTTP_CUT, 101, "does not upgrade", "", "no Upgrade", true },
+		{ OPENS "Upgrade: h2c\r\nConnection: Upgrade\r\n" KEY "\r\n", HTTP_CUT, 101, "does not upgrade", "", "an upgrade to something else", true },
+		{ OPENS "Upgrade: websocket\r\nConnection: close\r\n" KEY "\r\n", HTTP_CUT, 101, "does not upgrade", "", "no Connection: Upgrade", true },
 		{ UP KEY "Sec-WebSocket-Extensions: permessage-deflate\r\n\r\n", HTTP_CUT, 101, "extension", "", "an extension that nobody offered", true },
 		{ UP KEY "Sec-WebSocket-Protocol: chat\r\n\r\n", HTTP_CUT, 101, "none of the protocols", "", "a protocol that nobody offered", true },
 		{ "HTTP/1.0 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n" KEY "\r\n", HTTP_CUT, 0, "does not speak HTTP", "", "an upgrade by HTTP/1.0", true },
@@ -238,7 +240,8 @@ static void large(void)
 	done(&p[2], &c);
 }
 
-/* --- messages --------------------------------------------------------------------------------------------------- */
+/* --- messages
+ * --------------------------------------------------------------------------------------------------- */
 
 static const size_t lengths[] = { 0, 1, 125, 126, 127, 65535, 65536, 200000 };
 
@@ -302,7 +305,8 @@ static void messages(void)
 	done(&p[1], &b);
 }
 
-/* --- who breaks the rules --------------------------------------------------------------------------------------- */
+/* --- who breaks the rules
+ * --------------------------------------------------------------------------------------- */
 
 struct wrong {
 	const char *bytes;
@@ -338,14 +342,14 @@ static void rules(void)
 		{ BYTES("\x82\x7f\x80\0\0\0\0\1\0\0"), "length" },
 		{ BYTES("\x82\x7f\0\0\0\0\4\0\0\1"), "a message is too long" },
 		{ BYTES("\x02\x01x\x80\x7f\0\0\0\0\4\0\0\0"), "a message is too long" },
-		{ BYTES("\x81\x01\xff"), "no UTF-8" },
-		{ BYTES("\x81\x02\xc3("), "no UTF-8" },
+		{ BYTES("\x81\x01\xff"), "not UTF-8" },
+		{ BYTES("\x81\x02\xc3("), "not UTF-8" },
 		{ BYTES("\x88\x01\x03"), "half a code" },
-		{ BYTES("\x88\x03\x03\xe8\xff"), "no UTF-8" },
-		{ BYTES("\x88\x02\x03\xe7"), "code that is none" },
-		{ BYTES("\x88\x02\x03\xed"), "code that is none" },
-		{ BYTES("\x88\x02\x03\xee"), "code that is none" },
-		{ BYTES("\x88\x02\x13\x88"), "code that is none" },
+		{ BYTES("\x88\x03\x03\xe8\xff"), "not UTF-8" },
+		{ BYTES("\x88\x02\x03\xe7"), "invalid code" },
+		{ BYTES("\x88\x02\x03\xed"), "invalid code" },
+		{ BYTES("\x88\x02\x03\xee"), "invalid code" },
+		{ BYTES("\x88\x02\x13\x88"), "invalid code" },
 	};
 	for (size_t i = 0; i < ARRAY_LEN(wrongs); i++) {
 		struct peer p;
@@ -358,7 +362,9 @@ static void rules(void)
 	}
 }
 
-/* --- how it ends ------------------------------------------------------------------------------------------------ */
+/* --- how it ends
+ * ------------------------------------------------------------------------------------------------
+ * */
 
 static const struct ending {
 	int code; /* 0: a close frame without one */
@@ -473,7 +479,8 @@ static void leaving(void)
 	saw_release(&nobody);
 }
 
-/* --- time ------------------------------------------------------------------------------------------------------- */
+/* --- time
+ * ------------------------------------------------------------------------------------------------------- */
 
 static void play_deaf(struct peer *p)
 {

@@ -108,7 +108,7 @@ static const struct {
 	{ "is:pendign", 4, "did you mean \"pending\"" },
 	{ "verdict:denied", 9, "verdict has no" },
 	{ "risk:hgh", 6, "high" },
-	{ "zzzz:1", 1, "there is no field" },
+	{ "zzzz:1", 1, "unknown field" },
 	{ "http://example.org", 1, "quoted" },
 	{ "dur>30q", 5, "a time like" },
 	{ "cost>x", 6, "an amount" },
@@ -126,7 +126,7 @@ static const struct {
 	{ "\"abc", 1, "quote is not closed" },
 	{ "kind:exec and", 14, "missing at the end" },
 	{ "not", 4, "missing at the end" },
-	{ "@nosuch", 1, "no saved filter" },
+	{ "@nosuch", 1, "saved filter not found" },
 	{ "@loop", 1, "without end" },
 	{ "id:99999999999999999999", 4, "a number" },
 };
