@@ -1,7 +1,7 @@
-/* Boxes that stand still as long as nothing is to happen in them: somebody must decide first, and
- * nobody is there. What actions left running in the box waits with it. Another action of the box is
- * not kept from its work: while one runs the box goes, and when all have ended it stands again. A
- * freeze that a person asked for is never ended here. */
+/* Sandboxes that are frozen while nothing may happen in them: an action waits for your approval,
+ * and nobody is attached. Processes that actions left running in the sandbox are frozen, too.
+ * Another action of the sandbox still works: the sandbox thaws while one runs, and freezes again
+ * when all have ended. A freeze that you requested never ends here. */
 #include <string.h>
 
 #include "sandbox/effect_priv.h"

@@ -30,7 +30,7 @@ struct part {
 struct several {
 	struct action *action;
 	struct strv argv;
-	char mark[40], first[40]; /* as it is printed; as it is told */
+	char mark[40], first[40]; /* as printed; as sent */
 	size_t mark_len;
 	struct buf held[2]; /* may be the beginning of a mark */
 	size_t done[2];	    /* marks seen */

@@ -1,5 +1,5 @@
-/* Which boxes a session has: they are opened behind their barrier, closed once nobody holds them,
- * and found. What runs in them stands in effect.c. */
+/* The sandboxes of a session: opened behind their barrier, closed once nobody holds them, and
+ * found. effect.c runs commands in them. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -96,7 +96,7 @@ void boxes_accrue(struct boxes *b)
 	}
 }
 
-/* What is prepared waits for a barrier that would call into a box that is no more. */
+/* Cancels a prepared run whose barrier would call into a closed sandbox. */
 static void cancel_prepared(struct slot *s)
 {
 	for (struct job *j = s->jobs, *next; j; j = next) {
@@ -182,7 +182,7 @@ static const char *const *env_of(struct slot *s)
 	return all;
 }
 
-/* box_opts.progress. A machine may print on its console for ever. */
+/* box_opts.progress. A machine may print on its console endlessly. */
 static void boxes_on_said(void *self, const char *line, size_t len)
 {
 	struct slot *s = self;
@@ -256,7 +256,7 @@ void boxes_close(struct boxes *b, uint64_t box)
 	} else if (!s->box && record_state(b->record) == RECORD_DEAD) {
 		struct err err = ERR_INIT; /* its barrier never comes, so nothing was opened */
 		record_barrier_forget(b->record, s);
-		err_set(&err, ERR_CLOSED, "the session file cannot be written any more");
+		err_set(&err, ERR_CLOSED, "the session file can no longer be written");
 		boxes_on_opened(s, NULL, &err);
 	} else {
 		s->close_wanted = true;

@@ -33,7 +33,7 @@ enum box_caps {
 	CAP_WATCH = 1 << 10,   /* change hint */
 	CAP_TRACE = 1 << 11,   /* run_opts.trace */
 	CAP_OFFLINE = 1 << 12, /* run_opts.offline */
-	/* sh and what it calls are there; else Python alone: "python" and "pip"
+	/* it has sh and the usual commands; else Python alone: "python" and "pip"
 	 * (sandbox/pyodide/pyodide.h) */
 	CAP_SHELL = 1 << 13,
 	/* dial leads to a server that speaks HTTP, one request per connection */
@@ -88,7 +88,7 @@ struct box_opts {
 	json_t *proxies;
 	/* which are planted in it (secrets/honeytoken.h); nobody's but the session's */
 	json_t *honeytokens;
-	/* {"exec":true,"hold":[word patterns]}; NULL: what runs in it is not watched */
+	/* {"exec":true,"hold":[word patterns]}; NULL: its programs are not watched */
 	json_t *trace;
 	json_t *driver; /* options of this driver only; borrowed */
 	/* May be NULL: a line for people about what takes long before the box is open (an image
@@ -139,7 +139,7 @@ struct run_opts {
 	bool background;       /* spawn: may outlive the action */
 	enum trace_want trace; /* what it executes is asked for */
 	bool ours;	       /* a program of ours: it runs in a frozen box, too */
-	bool offline;	       /* it and what comes from it can make no socket */
+	bool offline;	       /* neither it nor its children can make a socket */
 };
 
 /* A command typed into a run that has a terminal (sandbox/shell.h): it is about to be; it has ended
@@ -161,7 +161,7 @@ struct driver {
 	 * once @done had no error. */
 	struct box *(*open)(struct loop *l, const struct box_opts *o, box_done_fn *done,
 			    void *self);
-	/* The same for drivers of which there are several: what they are told apart by is @d. Call
+	/* The same for a driver with several instances, told apart by @d. Call
 	 * driver_open. */
 	struct box *(*open_as)(const struct driver *d, struct loop *l, const struct box_opts *o,
 			       box_done_fn *done, void *self);
@@ -192,8 +192,8 @@ struct driver {
 
 	/* Files, through the keeper where there is one. read: the first @max bytes of a file, at
 	 * most BOX_FILE_MAX, from every driver alike: result {"data":bytes,"mode":..,"size":..}; a
-	 * size above the bytes says that there are more. There is no offset: what lies behind is a
-	 * command's, which streams. */
+	 * size above the bytes means that there are more. There is no offset: for the rest run a
+	 * command, which streams. */
 	void (*read)(struct box *b, const char *path, size_t max, box_done_fn *done, void *self);
 	/* @mode -1: keep what is there, 0644 for a new file. */
 	void (*write)(struct box *b, const char *path, const void *data, size_t len, int mode,
@@ -204,20 +204,20 @@ struct driver {
 
 	void (*kill)(struct box *b); /* all processes in it, at once; may be NULL */
 	void (*freeze)(struct box *b, bool frozen, box_done_fn *done, void *self);
-	/* NULL: it hears in any case. A frozen box is held still in such a way that what its runs
-	 * are told from now on (an end) reaches them; it stays frozen. */
+	/* NULL: it hears in any case. A frozen sandbox is stopped in such a way that a signal sent
+	 * to its runs from now on (an end) reaches them; it stays frozen. */
 	void (*hear)(struct box *b);
-	/* NULL: nothing that runs in it can stop what answers for it. Else: lets that go on
+	/* NULL: nothing that runs in it can stop its guest. Else: lets the guest continue
 	 * (SIGCONT). */
 	void (*wake)(struct box *b);
 	/* A socket that listens on the box's own loopback @port, in our hands: result {"fd":n}
 	 * (owned by the callee). */
 	void (*listen)(struct box *b, uint16_t port, box_done_fn *done, void *self);
-	/* A connection to it, for a server in the box: result {"fd":n} (owned by the callee). Both
-	 * are what ports of boxes and proxies into them are made of; whoever has them (CAP_LISTEN,
+	/* A connection to it, for a server in the sandbox: result {"fd":n} (owned by the callee).
+	 * Ports of sandboxes and proxies into them use both; a driver with both (CAP_LISTEN,
 	 * CAP_DIAL) passes "ports" of tests/drivers/conformance.c. */
 	void (*dial)(struct box *b, uint16_t port, box_done_fn *done, void *self);
-	/* of a rented one up to now, as in box.closed; NULL: it costs nothing by itself */
+	/* of a hosted one up to now, as in box.closed; NULL: it costs nothing */
 	json_t *(*cost)(struct box *b);
 	/* {"cpu_us","mem_bytes","pids","procs":[..]} */
 	void (*stats)(struct box *b, box_done_fn *done, void *self);
@@ -255,9 +255,8 @@ struct box_tree_ops {
 	 * or "copy_of" (layers.h; until it is open). Its newest folders are where this box's own
 	 * changes lie. Returns owned; NULL: the driver cannot. */
 	json_t *(*seed)(struct box *b);
-	/* Before a walk, where what is walked is a copy of what lies elsewhere (mirror.h): brings
-	 * it up to date; with @ended to what it was when the action that this walk is for ended.
-	 * NULL: it is the box's own. */
+	/* Before a walk of a mirror (mirror.h): brings the copy up to date; with @ended to its
+	 * state when the action of this walk ended. NULL: the files are the sandbox's own. */
 	int (*fresh)(struct box *b, bool ended, struct err *err);
 };
 

@@ -194,7 +194,7 @@ int edit_make(const char *path, const struct buf *was, const json_t *args, struc
 		free(found.item);
 		return err_set(err, ERR_INVALID, "the old text stands %s in '%s'%s",
 			       found.nr ? "more than once" : "nowhere", path,
-			       found.nr ? "; give more of what is around it" : buf_cstr(&near));
+			       found.nr ? "; give more of the surrounding text" : buf_cstr(&near));
 	}
 	size_t at = 0, first = found.item[0].at, nr = found.nr;
 	bool as_is = memchr(buf_cstr(&old), '\r', old.len);

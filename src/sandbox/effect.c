@@ -1,5 +1,5 @@
-/* What runs in boxes: the life of an exec or shell, and what it takes meanwhile; boxes that are
- * frozen. */
+/* Commands in sandboxes: the life of an exec or shell, and its input meanwhile; frozen
+ * sandboxes. */
 #include "sandbox/effect.h"
 
 #include <signal.h>
@@ -107,7 +107,7 @@ static void put_end(const struct job *j, const struct run_end *e, json_t *body)
 	json_put_str(body, "why", why);
 }
 
-/* As a shell would: what was not executed has no words of its own. */
+/* As a shell would: a command that was not executed prints nothing itself. */
 static void say_unrun(struct job *j)
 {
 	CLEANUP(free_ptr) char *line = mem_printf("sandglass: %s\n", j->lost_why);
@@ -153,7 +153,7 @@ static void run_exited(void *self, int code, int signal, bool lost, int left)
 	struct job *j = self;
 	const struct run_end e = { .code = code, .signal = signal, .left = left };
 	j->slot->lost |= lost;
-	/* while it was prepared: effect_start() says so when its turn comes */
+	/* while it was prepared: effect_start() reports it when its turn comes */
 	if (action_state(j->action) != ACTION_RUNNING) {
 		j->slot->driver->run_free(j->run);
 		j->run = NULL;

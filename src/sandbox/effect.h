@@ -31,9 +31,9 @@ struct boxes_ops {
 	void (*opened)(void *self, uint64_t box, json_t *result, const struct err *err);
 	/* A box that had been opened has gone: closed on demand, or died (@err). */
 	void (*gone)(void *self, uint64_t box, const struct err *err);
-	/* May be NULL. Somebody else's agent in the box has begun a program with these words (array
-	 * of bytes): for which call of its tools (an event or an action)? 0: for none. @how_out:
-	 * "words" its command is in them, "time" the only call that is under way. */
+	/* May be NULL. A third-party agent in the sandbox has started a program with these words
+	 * (array of bytes): for which of its tool calls (an event or an action)? 0: for none.
+	 * @how_out: "words" its command is in them, "time" the only call under way. */
 	uint64_t (*caller)(void *self, uint64_t box, const json_t *argv, const char **how_out);
 	/* May be NULL: box_opts.state_dir is given. The state folder of a sandbox whose id is known
 	 * now; returned owned. */
@@ -52,8 +52,8 @@ void boxes_free(struct boxes **b); /* every box must be gone */
  * boxes_ops.opened follows. */
 uint64_t boxes_open(struct boxes *b, const struct driver *d, const struct box_opts *o,
 		    uint64_t cause, uint64_t agent);
-/* Every program in @box finds the variable ("NAME=value"), which stands in no event and no copy of
- * the box's options. Call it in the turn of boxes_open. False, and nothing is done: the options
+/* Every program in @box finds the variable ("NAME=value"), which is in no event and no copy of the
+ * sandbox's options. Call it in the turn of boxes_open. False, and nothing is done: the options
  * have one of that name. */
 bool boxes_env(struct boxes *b, uint64_t box, const char *entry);
 /* Kills what is in it; boxes_ops.gone follows. Boxes that are being opened are closed when they are
@@ -74,17 +74,17 @@ const struct box_opts *boxes_opts(struct boxes *b, uint64_t box);
 uint64_t boxes_find(struct boxes *b, const char *name); /* by name; 0 = none */
 uint64_t boxes_at(struct boxes *b, size_t i);		/* id of the i-th; 0 past the end */
 
-/* NULL when there is no such box */
+/* NULL when the sandbox does not exist */
 const struct effector *boxes_effector(struct boxes *b, uint64_t box);
 
-/* What a running exec or shell of action @id takes while it runs. The caller has recorded it and
- * passed the barrier. ERR_NOENT when it does not run (any more). */
+/* Input of a running exec or shell of action @id. The caller has recorded it and passed the
+ * barrier. ERR_NOENT when it is not running. */
 NODISCARD int boxes_stdin(struct boxes *b, uint64_t id, const void *bytes, size_t len, bool eof,
 			  struct err *err);
 /* Before that: ERR_BUSY when so much was said to connection @id, and not taken by its other side,
  * that no more may be. */
 NODISCARD int boxes_stdin_room(struct boxes *b, uint64_t id, struct err *err);
-/* How much of what was given to action @id waits here until it takes it; 0 when it does not run. */
+/* Bytes given to action @id that wait here until it takes them; 0 when it is not running. */
 size_t boxes_stdin_queued(struct boxes *b, uint64_t id);
 /* Must what is given to action @id now stay out of the record? Its terminal does not echo: a
  * password, or a program that draws its own screen. Where that can't be known, the last line it
@@ -101,14 +101,14 @@ bool boxes_echoes(struct boxes *b, uint64_t id);
 
 /* Asks for all boxes (0) or one to be frozen or thawed; box.frozen is recorded when it is so. */
 void boxes_freeze(struct boxes *b, uint64_t box, bool frozen, uint64_t cause);
-/* The same; @done once all of them stand still (or go on), with the first reason why one does not.
- * It may come from inside. */
+/* The same; @done once all of them are frozen (or continue), with the first reason why one is not.
+ * It may be called from inside. */
 typedef void boxes_frozen_fn(void *self, const struct err *err);
 void boxes_freeze_then(struct boxes *b, uint64_t box, bool frozen, uint64_t cause,
 		       boxes_frozen_fn *done, void *self);
-/* @agent is to go on: thaws the frozen boxes that it uses (gate_box_users; one that nobody has used
- * is its opener's), but not those that another one uses, too, whom nobody has let go on since it
- * froze and who is not @over. @stays, for each of those. */
+/* @agent continues: thaws the frozen sandboxes that it uses (gate_box_users; one without users is
+ * its opener's), but not those that another agent uses, too, which was not continued since the
+ * freeze and is not @over. @stays, for each of those. */
 struct thaw_ops {
 	bool (*over)(void *self, uint64_t agent); /* it has ended */
 	void (*stays)(void *self, uint64_t box, uint64_t agent);
@@ -116,12 +116,12 @@ struct thaw_ops {
 };
 void boxes_thaw_for(struct boxes *b, uint64_t agent, uint64_t cause, const struct thaw_ops *ops);
 bool boxes_frozen(struct boxes *b, uint64_t box); /* as asked for */
-/* Lets the box stand still for the sake of action @cause, which somebody must decide (0: no more,
- * because of @why), but not while another action works in it. What people freeze and thaw is
- * theirs. */
+/* Freezes the sandbox for the sake of action @cause, which waits for your approval (0: no longer,
+ * because of @why), but not while another action works in it. Freezes and thaws of yours are left
+ * alone. */
 void boxes_auto_freeze(struct boxes *b, uint64_t box, uint64_t cause, const char *why);
-/* Somebody else holds the box frozen: what is asked for meanwhile is kept in mind and recorded, no
- * process of it moves. */
+/* Another owner holds the sandbox frozen: requests meanwhile are remembered and recorded, no
+ * process of it runs. */
 void boxes_pin(struct boxes *b, uint64_t box, bool pinned);
 /* A worker looks at its files: a box that is to be closed is closed when the last hold has gone.
  * Each one is given back. */
@@ -135,10 +135,10 @@ void boxes_refused(struct boxes *b, uint64_t box, const char *host, unsigned por
 /* Nobody takes the output of exec or shell @id at the moment: it stays in the box's pipe and so
  * slows its writer down. Does nothing once its end is asked for. */
 void boxes_hold_output(struct boxes *b, uint64_t id, bool held);
-/* What runs in a box is told where its options say so (driver.h, box_opts.trace), for runs of
- * others, too: what run_opts.trace is to be; what run_ops.on_trace brought, for a run that stands
- * for @a now; that it stands for another action; that the run has ended. @owner is NULL or a watch
- * from then on, and must live until watch_leave. */
+/* Reports the programs that run in a sandbox where its options ask for it (driver.h,
+ * box_opts.trace), for runs of others, too: the value for run_opts.trace; the listener of
+ * run_ops.on_trace, for a run that stands for @a now; that it stands for another action; that the
+ * run has ended. @owner is NULL or a watch from then on, and must live until watch_leave. */
 struct watch;
 enum trace_want boxes_watched(struct boxes *b, uint64_t box);
 void boxes_watch(struct boxes *b, uint64_t box, struct action *a, int listener, int sys,
@@ -153,8 +153,8 @@ int boxes_alive(struct boxes *b, uint64_t box);
 /* Of those the ones whose action has ended. What a shell that is open has in the background is its
  * own. */
 int boxes_left(struct boxes *b, uint64_t box);
-/* Looks whether they still live, unless something runs in it. For whoever froze the box behind the
- * end of an action: a frozen box does not say. */
+/* Checks whether they still live, unless something runs in it. For the code that froze the sandbox
+ * after the end of an action: a frozen sandbox does not report it. */
 void boxes_alive_look(struct boxes *b, uint64_t box);
 
 #endif

@@ -1,7 +1,7 @@
-/* How many processes of a box ended actions have left behind: each end adds what it left, and where
- * nothing else runs in the box one looks again whether they still live, so that what runs later is
- * not told together with what has gone. The number only falls by that: a run that begins before the
- * look has its processes among those that are seen. */
+/* The number of processes that ended actions have left behind in a sandbox. Each end adds those it
+ * left. When nothing else runs in the sandbox, it is checked whether they still live, so that
+ * processes of later runs are not counted with them. The number falls only by that check: a run
+ * that starts before it has its processes among those counted. */
 #include <string.h>
 
 #include "base/mem.h"
@@ -9,8 +9,8 @@
 #include "wire/guest.h"
 
 struct alive_look {
-	struct slot *slot; /* NULL: nobody waits any more */
-	bool stale;	   /* an action has ended since: what it left may not be in the answer */
+	struct slot *slot; /* NULL: nobody waits for the answer */
+	bool stale; /* an action has ended since: its processes may be missing from the answer */
 };
 
 static void on_stats(void *self, json_t *result, const struct err *err)

@@ -5,12 +5,12 @@
 
 #include "sandbox/effect_priv.h"
 
-/* Starts an action of kind read (also tool "glob" with args {"glob":pattern}), write or edit (args
- * {"old","new"}). What is read goes out as output stream 1. */
+/* Starts an action of kind read (also tool "glob" with args {"glob":pattern}), write, or edit (args
+ * {"old","new"}). The bytes read go out as output stream 1. */
 void file_start(struct slot *s, struct action *a);
 void file_cancel(struct slot *s, struct action *a);
 
-/* Where @old stands in @text: 1 and its offset if exactly once, 0 if never, 2 if more than once. */
+/* The place of @old in @text: 1 and its offset if exactly once, 0 if never, 2 if more than once. */
 int edit_find(const char *text, size_t text_len, const char *old, size_t old_len, size_t *at_out);
 /* All bytes of the file that a driver's read of BOX_FILE_MAX has answered with. ERR_FULL: it has
  * more. */

@@ -1,6 +1,6 @@
-/* Has the memory limit of a box killed something of a run? The kernel counts it for the whole box;
- * one looks when a run ends badly, or has lasted so long that a look does not matter, and what was
- * killed since the look before counts as its own. */
+/* Has the memory limit of a sandbox killed a process of a run? The kernel counts kills for the
+ * whole sandbox; the count is read when a run ends badly, or has lasted long enough that reading
+ * costs little, and kills since the last reading count as the run's own. */
 #include <stdlib.h>
 
 #include "base/clock.h"
@@ -10,7 +10,7 @@
 enum { LONG_US = 50000 };
 
 struct oom_look {
-	struct job *job; /* NULL: nobody waits any more */
+	struct job *job; /* NULL: nobody waits for it */
 	struct run_end end;
 	run_over_fn *over;
 };

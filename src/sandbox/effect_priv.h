@@ -1,4 +1,4 @@
-/* What effect.c and effect_file.c share: the open boxes of a session and what runs in them. */
+/* Shared by effect.c and effect_file.c: the open sandboxes of a session and their runs. */
 #ifndef SANDBOX_EFFECT_PRIV_H
 #define SANDBOX_EFFECT_PRIV_H
 
@@ -12,23 +12,23 @@ struct job {
 	struct slot *slot;
 	struct action *action;
 	struct run *run; /* NULL: it ended before it was let go */
-	/* so: what was asked for cannot be executed; NULL: the box died under it */
+	/* so: the command cannot be executed; NULL: the sandbox died under it */
 	struct run_end *unrun;
 	struct loop_timer *timer; /* time-out, later the grace before KILL */
 	struct loop_timer *flood;
 	struct several *batch;	       /* NULL: it is one command */
 	struct long_command *long_one; /* NULL: its words can be run as they are */
 	bool paused, unread; /* for the recorder's sake; because nobody takes the output */
-	/* its box is frozen: it has not been let go yet, and what it was told is in early */
+	/* its sandbox is frozen: it has not been released yet, and its input is in early */
 	bool waits;
 	struct buf early;
 	bool early_eof;
 	int64_t bytes[2];     /* stdout and pty, stderr */
 	struct prompt prompt; /* the line that it printed last */
 	enum action_end end;
-	struct watch *watch; /* effect_trace.c; NULL: what it executes is not watched */
+	struct watch *watch; /* effect_trace.c; NULL: its programs are not watched */
 	int64_t begun_us;
-	int stopped; /* the signal with which whoever started it ends it; 0 none */
+	int stopped; /* the signal with which its starter ends it; 0 none */
 	/* what its driver says about how it was lost, or why nothing was executed; NULL nothing */
 	char *lost_why;
 	json_t *refused;       /* action.ended of it; NULL nothing */
@@ -54,7 +54,7 @@ struct slot {
 	bool open, closing, close_wanted, frozen, pinned;
 	bool silent; /* it does not answer any longer */
 	bool lost;   /* it died under an action, or would have */
-	int64_t oom; /* so many had its memory limit killed when we looked last */
+	int64_t oom; /* kills by its memory limit at the last reading */
 	struct job *jobs;
 	struct dialled *dials; /* effect_dial.c: connections into it */
 	struct watch *watches; /* of runs whose processes live, also of ended actions */
@@ -68,7 +68,7 @@ struct slot {
 	uint64_t still;
 	bool stilled; /* and it does */
 	struct loop_timer *still_timer;
-	/* thaw.c: agents that may go on, though it is frozen for the sake of others */
+	/* thaw.c: agents that may continue, though it is frozen for the sake of others */
 	uint64_t *let_go;
 	size_t nr_let_go, cap_let_go;
 };
@@ -98,23 +98,23 @@ void alive_look(struct slot *s);
 void alive_forget(struct slot *s);
 void effector_init(struct slot *s);
 void boxes_freeze_why(struct boxes *b, uint64_t box, bool frozen, uint64_t cause, const char *why);
-/* effect.c: all that runs in it is told to have ended so */
+/* effect.c: all its runs are reported as ended so */
 void end_jobs(struct slot *s, enum action_end end);
 void slot_forget_let_go(struct slot *s); /* thaw.c: it freezes or thaws */
 void slot_works(struct slot *s);	 /* auto_freeze.c: an action begins in it */
 
 /* --- effect_oom.c --- */
 typedef void run_over_fn(struct job *j, const struct run_end *e);
-/* Looks how many processes its box has lost to its memory limit, then @over; the job does not run
- * any more. False: there is nothing to be seen. */
+/* Reads how many processes its sandbox has lost to its memory limit, then @over; the job is no
+ * longer running. False: the count is not available. */
 bool oom_look(struct job *j, const struct run_end *e, run_over_fn *over);
 void oom_over(struct job *j); /* at once, without the look; j->look is there */
 void oom_forget(struct job *j);
 
 /* --- effect_trace.c --- */
-bool box_traced(const struct slot *s);		  /* what runs in it is to be seen */
+bool box_traced(const struct slot *s);		  /* its programs are recorded */
 bool box_holds_execs(const struct slot *s);	  /* and some of it waits for a person */
-void trace_not_here(struct slot *s);		  /* says so, if its driver cannot show it */
+void trace_not_here(struct slot *s);		  /* warns if its driver cannot show them */
 void job_trace(void *job, int listener, int sys); /* run_ops.on_trace */
 void slot_untrace(struct slot *s);
 

@@ -1,5 +1,5 @@
-/* Runs that are watched (trace.h): what they execute becomes events below the action that caused
- * it, what matches a held pattern becomes an action of its own, which the process waits for. */
+/* Watched runs (trace.h): their programs become events below the action that caused them; a program
+ * that matches a held pattern becomes an action of its own, for which the process waits. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -21,8 +21,8 @@ struct watch {
 	struct action *live;  /* whose it is now; NULL: it has ended */
 	uint64_t action, agent;
 	struct waiting *waiting;
-	/* Processes that somebody else's tool call began: what they begin is that call's, too. The
-	 * oldest are forgotten. */
+	/* Processes that a third-party agent's tool call started: their children are that call's,
+	 * too. The oldest are forgotten. */
 	struct origin {
 		int pid;
 		uint64_t cause;
@@ -37,7 +37,7 @@ struct watch {
 /* A call that waits for a decision: an action. */
 struct waiting {
 	struct waiting *next;
-	struct watch *watch; /* NULL: nothing in the box waits for it any more */
+	struct watch *watch; /* NULL: nothing in the sandbox waits for it */
 	struct effector effector;
 	uint64_t action, cause;
 	json_t *args, *argv;
@@ -127,7 +127,7 @@ static void waiting_free(struct waiting *h)
 	free(h);
 }
 
-/* Nothing in the box waits for it any more. */
+/* Nothing in the sandbox waits for it now. */
 static void effect_trace_release(struct waiting *h, const char *why)
 {
 	struct watch *w = h->watch;
@@ -143,7 +143,7 @@ static void effect_trace_release(struct waiting *h, const char *why)
 		gate_cancel(w->slot->boxes->gate, h->action, "cancel", why);
 }
 
-/* --- what is told --- */
+/* --- events --- */
 
 static void effect_trace_whose(void *self, struct trace_call *c)
 {
@@ -178,8 +178,8 @@ static bool effect_trace_flooded(void *self)
 
 /* --- what waits --- */
 
-/* @cut: not all of its words, or of one of them, could be read. Then it is held for its first word
- * alone: what was cut away may be what the pattern means. */
+/* @cut: some of its words, or a part of one, could not be read. Then its first word alone decides:
+ * the missing part may match the pattern. */
 static bool effect_trace_matches(const struct slot *s, const struct strv *argv, bool cut)
 {
 	const json_t *hold = json_object_get(s->opts.o.trace, "hold"), *p;
@@ -201,7 +201,8 @@ static bool effect_trace_matches(const struct slot *s, const struct strv *argv, 
 	return false;
 }
 
-/* Fills @argv with what it is held as: what it is called, or the file, whatever that is called. */
+/* Fills @argv with the words that match a held pattern: its arguments, or the file under any name.
+ * */
 static bool effect_trace_holds(const struct slot *s, const struct trace_call *c, struct strv *argv)
 {
 	CLEANUP(strv_release) struct strv called = STRV_INIT;
@@ -262,7 +263,7 @@ static enum trace_say effect_trace_asked(void *self, const struct trace_call *c,
 	if (json_object_get(c->body, "unread")) {
 		effect_trace_warn(
 			s, w->action,
-			"a program was refused: what it is cannot be read, so nobody can be asked about it");
+			"a program was refused: its name can't be read, so you can't be asked about it");
 		return TRACE_REFUSE;
 	}
 	if (!effect_trace_holds(s, c, &as))

@@ -1,7 +1,7 @@
 /* A text for sh that execve takes in no single word (128 KiB): {"sh","-c",TEXT} becomes a short
  * command that gets TEXT another way and evaluates it. In a terminal, or beside an input of its
  * own, TEXT comes in pieces as words (1 MiB); else it is the beginning of the input, up to
- * HOST_BODY_MAX. What is judged, shown and recorded stays TEXT. */
+ * HOST_BODY_MAX. Policy, screens, and the recording still use TEXT. */
 #ifndef SANDBOX_LONG_COMMAND_H
 #define SANDBOX_LONG_COMMAND_H
 

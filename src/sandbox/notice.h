@@ -1,15 +1,15 @@
-/* "Not in this sandbox" and "not in this recording": the one place that words what is left out,
- * hidden or cut.
+/* "Not in this sandbox" and "not in this recording": the one place that words files that are left
+ * out, hidden, or cut.
  *
  * A notice is a JSON object, the body of a box.notice event: {"not_in": "sandbox" or "recording",
  * "what", "repo", "paths" [bytes], "count", "why", "text", "fix"}. @what is one of the words below;
  * paths are relative to the repository, at most NOTICE_PATHS of them, "count" is how many there
  * are. "text" is one line for people, without control characters.
  *
- * A driver tells facts in what open answers (layers_describe): masked[], git_limits[], mounts[],
+ * A driver reports facts in the result of open (layers_describe): masked[], git_limits[], mounts[],
  * unreadable[], history[]. A limit of a git layout is a line in git_limits[] (struct git_view,
- * notes), and nothing else is to be done for it. A snapshot tells unlisted[], deep[] and unread[].
- * Whoever records one of these calls notices_of_ready or notices_of_snapshot. */
+ * notes), and needs nothing else. A snapshot has unlisted[], deep[], and unread[]. The code that
+ * records one of these calls notices_of_ready or notices_of_snapshot. */
 #ifndef SANDBOX_NOTICE_H
 #define SANDBOX_NOTICE_H
 

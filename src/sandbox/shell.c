@@ -29,9 +29,9 @@ struct box_shell {
 	const struct box_shell_ops *ops;
 	void *self;
 	char mark[MARK_LEN + 1]; /* before ":STATUS:TURN\036" */
-	struct buf held;	 /* the beginning of what may become a marker */
+	struct buf held;	 /* bytes that may start a marker */
 	struct buf waiting;	 /* typed when the first prompt has come */
-	bool python; /* there is no sh: commands are code for an interpreter that stays */
+	bool python;		 /* without sh: commands are code for a lasting interpreter */
 	bool ready, running, timed_out, stopping, renewing, killed, ended, freed;
 	bool lost;     /* as of on_end */
 	bool guessed;  /* the status while renewing, for no prompt has come */
@@ -109,8 +109,8 @@ static void type_mark(const struct box_shell *s, struct buf *out)
 		"__sg_r() { return $1; }; case $__sg_o in *x*) set -x; esac; __sg_r $__sg_s; } 2>/dev/null\n");
 }
 
-/* Bash dies of a line editor that is turned on (set -o vi) in an eval of its own lines; in what it
- * reads from a file it does not. */
+/* Bash dies of a line editor that is turned on (set -o vi) in an eval of its own lines; in lines
+ * that it reads from a file it does not. */
 static bool turns_editor(const char *cmd)
 {
 	return (strstr(cmd, "vi") || strstr(cmd, "emacs")) &&
@@ -203,8 +203,8 @@ static void sandbox_shell_done(struct box_shell *s, int status)
 		s->ops->on_done(s->self, &r);
 }
 
-/* An interpreter, which has its mark from the words that it was started with, says the turn of the
- * command: here that of an empty one. What was stopped may have left the terminal in any state. */
+/* An interpreter, which got its mark with its arguments, prints the turn of the command: here that
+ * of an empty one. A stopped command may have left the terminal in any state. */
 static void type_prompt(struct box_shell *s)
 {
 	CLEANUP(buf_release) struct buf b = BUF_INIT;
@@ -224,14 +224,13 @@ static void sandbox_shell_renew(struct box_shell *s)
 	type_prompt(s);
 }
 
-/* A ^C may have come when its command had ended by itself: then there is a prompt more, which the
- * next command must not take for its own, and what was typed at it is lost. So after one that was
- * stopped the prompt is changed, once more at each of the old ones, and the command is over when
- * the changed one is there.
+/* A ^C may arrive after its command has ended: then one more prompt comes, which the next command
+ * must not take for its own, and text typed at it is lost. So after a stopped command the prompt is
+ * changed, once more at each of the old ones, and the command is over when the changed one comes.
  *
- * An interpreter that has nothing to do says nothing to a ^C, and the ^C may have taken its command
- * from the terminal before it was read. So there the next turn is typed at once; its prompt comes
- * when the ^C has been heard (engine.mjs, settle). */
+ * An idle interpreter does not answer a ^C, and the ^C may have removed its command from the
+ * terminal before it was read. So there the next turn is typed at once; its prompt comes when the
+ * ^C has been handled (engine.mjs, settle). */
 static void begin_renewing(struct box_shell *s)
 {
 	s->renewing = true;

@@ -1,20 +1,20 @@
-/* A shell that stays: one pty run of bash (or sh) in a box that keeps directory, variables and jobs
- * from one command to the next.
+/* A lasting shell: one pty run of bash (or sh) in a sandbox that keeps directory, variables, and
+ * jobs from one command to the next.
  *
  * The end of a command is seen in band: the shell's prompt is a marker, random per shell, with the
- * exit status in it. It is cut out of the output. With each command comes, in the same line, what
- * makes the prompt ours again, whatever the command did to PS1, PROMPT_COMMAND, the line editor,
- * standard input or standard error; `set -e` holds for one command, and pagers are cat unless the
- * environment names one. A program in the box that reads the shell's memory can forge it, so a
- * status from here is what the shell says, never what an exec (driver.h) reports. Input: lines
- * longer than a terminal takes are broken up, control characters are quoted; a NUL cannot be sent.
- * Loop thread only; over any driver that has CAP_PTY.
+ * exit status in it. It is cut out of the output. Each command is sent with code, in the same line,
+ * that restores our prompt after any change to PS1, PROMPT_COMMAND, the line editor, standard
+ * input, or standard error; `set -e` holds for one command, and pagers are cat unless the
+ * environment names one. A program in the sandbox that reads the shell's memory can forge the
+ * marker, so this status is the shell's claim, unlike the status of an exec (driver.h). Input:
+ * lines longer than a terminal takes are broken up, control characters are quoted; a NUL cannot be
+ * sent. Loop thread only; over any driver that has CAP_PTY.
  *
- * Where there is no sh (CAP_SHELL) it is an interpreter of Python that stays: a command is code,
- * what its last expression gives is shown, the status is 1 after an exception. What was sent to it
- * and no program has read is dropped when the next command comes. After a ^C a newline and an empty
- * command are typed; a program that catches the KeyboardInterrupt and reads on takes them for its
- * input, and is stopped by the second ^C a second later. */
+ * Without sh (CAP_SHELL) it is a lasting Python interpreter: a command is code, the value of its
+ * last expression is shown, the status is 1 after an exception. Unread input is dropped when the
+ * next command comes. After a ^C a newline and an empty command are typed; a program that catches
+ * the KeyboardInterrupt and reads on takes them for its input, and is stopped by the second ^C a
+ * second later. */
 #ifndef SANDBOX_SHELL_H
 #define SANDBOX_SHELL_H
 
@@ -35,8 +35,8 @@ struct box_shell_ops {
 	 * the background). */
 	void (*on_output)(void *self, bool running, const void *bytes, size_t len);
 	void (*on_done)(void *self, const struct box_shell_result *r); /* once per box_shell_run */
-	/* The shell has ended, by itself or with its box; once. box_shell_free may be called in any
-	 * of these. */
+	/* The shell or its sandbox has ended; once. box_shell_free may be called in any of
+	 * these. */
 	void (*on_end)(void *self, bool lost, int left);
 	/* May be NULL. As of run_ops: before on_done and on_end of one that is lost, where its
 	 * driver knows why. */
@@ -57,7 +57,7 @@ struct box_shell *box_shell_open(struct loop *l, const struct driver *d, struct 
 				 const struct box_shell_opts *o, const struct box_shell_ops *ops,
 				 void *self);
 void box_shell_go(struct box_shell *s);
-/* kills what runs in it; no callbacks any more; NULL is fine */
+/* kills its commands; no callbacks follow; NULL is fine */
 void box_shell_free(struct box_shell *s);
 
 /* Types the command @cmd, which may have several lines, and reports its end by on_done.

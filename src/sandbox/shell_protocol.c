@@ -95,8 +95,8 @@ static void shell_protocol_command(struct buf *out, const struct wrap_run *r, co
 		      " ends \"$d\" \"$@\"; else \"$@\"; fi");
 }
 
-/* Our tool knows a signal from a status above 128. Without it (the machine has run it over) a shell
- * knows by what it says about a child; of two signals it says nothing. */
+/* Our tool knows a signal from a status above 128. Without it (the host has overwritten it) a shell
+ * knows by its report about a child; it reports only one of two signals. */
 static const char shell_protocol_ending[] =
 	"\n"
 	"r=$? s=0\nnow; killed\n"

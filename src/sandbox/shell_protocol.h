@@ -1,6 +1,6 @@
-/* Commands for a box that lies elsewhere and that somebody else's shell runs for us: what we want
- * as POSIX shell text, and what that text prints, read back. All of it is ASCII lines that begin
- * with '@', so a provider may carry it as text, cut it anywhere, or mix it with lines of its own.
+/* Commands for a remote sandbox, run by a shell of the provider: our requests as POSIX shell text,
+ * and the output of that text, read back. All of it is ASCII lines that start with '@', so a
+ * provider may carry it as text, cut it anywhere, or mix it with lines of its own.
  *
  * A command is started detached and writes into files in the box; the same text then reads these
  * files until the command has ended. So stdout and stderr are apart and exact to the byte, the end
@@ -12,11 +12,11 @@
  * shell_protocol_input.
  *
  * Lines: @oBASE64 stdout, @eBASE64 stderr, @xCODE SIGNAL END BEGIN [KILLED-BEFORE KILLED-AFTER] end
- * (by a clock of the box, in microseconds; what its memory limit had killed in the box when the run
- * began and when it ended), @mBASE64 what our tool said after it (in a terminal @mNUMBER BASE64: to
- * what was asked with its input), @w it goes on: ask again, @l the run is unknown there, @n no such
- * file, @!TEXT why not, @sMODE SIZE of a file (mode in hexadecimal; of one that is read INODE
- * CHANGED, too), @dBASE64 data, @t there are no terminals, @. complete. */
+ * (by a clock of the sandbox, in microseconds; kills by its memory limit when the run started and
+ * when it ended), @mBASE64 the answer of our tool after it (in a terminal @mNUMBER BASE64: to the
+ * request with its input), @w still running: ask again, @l the run is unknown there, @n no such
+ * file, @!TEXT the reason, @sMODE SIZE of a file (mode in hexadecimal; of one that is read INODE
+ * CHANGED, too), @dBASE64 data, @t terminals are missing, @. complete. */
 #ifndef SANDBOX_SHELL_PROTOCOL_H
 #define SANDBOX_SHELL_PROTOCOL_H
 
@@ -39,8 +39,8 @@ struct wrap_run {
 	const struct strv *env;
 	const struct buf *in;
 	int64_t out_off, err_off;
-	/* not 0: what the text prints is told at its end only, so it ends after so many seconds, or
-	 * with output */
+	/* not 0: the provider returns the output at the end only, so the text ends after this many
+	 * seconds, or with output */
 	int poll_s;
 	const char *done; /* ids whose files can go, with blanks between; may be NULL */
 	/* words for our tool (BASE/tool), which is run when the command has ended; may be empty */
@@ -51,7 +51,7 @@ void shell_protocol_signal(struct buf *out, const struct wrap_run *r, int signo)
 /* of a terminal */
 void shell_protocol_resize(struct buf *out, const struct wrap_run *r, unsigned cols, unsigned rows);
 /* The @nr-th piece of its input (from 1, one after the other): sent twice, it goes in once. @ask:
- * what our tool is to answer, with a terminal (wire/tool.h 10: what stands in FILE.ask); may be
+ * the request to our tool, with a terminal (wire/tool.h 10: the content of FILE.ask); may be
  * NULL or empty. */
 void shell_protocol_input(struct buf *out, const struct wrap_run *r, unsigned nr,
 			  const struct buf *ask, const void *bytes, size_t len, bool eof);
@@ -71,7 +71,7 @@ void shell_protocol_write(struct buf *out, const char *base, const char *id, uns
 void shell_protocol_stat(struct buf *out, const char *path);
 void shell_protocol_list(struct buf *out, const char *path);
 
-/* Reads lines out of what comes. */
+/* Reads lines from the output. */
 struct wrap_reader {
 	struct buf line;
 	bool too_long;

@@ -1,5 +1,6 @@
-/* One agent goes on while others stand: which frozen boxes go on with it. A box that several use
- * stands until each of them may go on, so that nobody's command runs because of somebody else. */
+/* One agent continues while others stay frozen: which frozen sandboxes thaw with it? A shared
+ * sandbox stays frozen until each of its agents may continue, so that no agent's command runs
+ * because of another one. */
 #include <stdlib.h>
 
 #include "sandbox/effect_priv.h"
@@ -28,7 +29,7 @@ void slot_forget_let_go(struct slot *s)
 	s->nr_let_go = s->cap_let_go = 0;
 }
 
-/* False: it is no box of @agent's, or one of the others that use it stands: then it stays. */
+/* False: not a sandbox of @agent's, or another user of it is frozen: then it stays. */
 static bool thaw_goes(struct slot *s, uint64_t agent, const struct thaw_ops *ops)
 {
 	CLEANUP(free_ptr) uint64_t *used = NULL;

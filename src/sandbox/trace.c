@@ -248,7 +248,7 @@ static void sandbox_trace_over(struct trace *t)
 		t->ops->over(t->self);
 }
 
-/* RECV waits where nothing is to be had, so it is asked first. */
+/* RECV blocks while no call waits, so poll first. */
 static void sandbox_trace_on_events(void *self, int fd, unsigned events)
 {
 	struct trace *t = self;

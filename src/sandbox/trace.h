@@ -1,16 +1,16 @@
-/* What really ran: every execve, execveat and connect of a run and of all that comes from it, as
- * the kernel sees it, whoever started it and however (seccomp user notification; the listener is
- * run_ops.on_trace's). The caller waits in the kernel until it is answered here, mostly in some ten
- * microseconds; one that is *held* waits until somebody decides.
+/* The programs that really ran: every execve, execveat, and connect of a run and its descendants,
+ * as the kernel sees it, however it was started (seccomp user notification; the listener is
+ * run_ops.on_trace's). The caller waits in the kernel until it is answered here, mostly for some
+ * ten microseconds; a *held* one waits until you decide.
  *
- * This is for watching and for stepping, **not a wall**: the call goes on with what is in the box's
- * memory then (SECCOMP_USER_NOTIF_FLAG_CONTINUE), which another thread of it may have changed since
- * it was read here. The walls are namespaces, landlock and the other filters. What is read is a
- * claim of the box and bounded here.
+ * This is for watching and stepping, **not isolation**: the call continues with the arguments then
+ * in the sandbox's memory (SECCOMP_USER_NOTIF_FLAG_CONTINUE), which another thread may have changed
+ * since they were read here. Namespaces, landlock, and the other filters isolate. The arguments
+ * read are a claim of the sandbox, and bounded here.
  *
- * If whoever answers dies, the kernel refuses what waits (ENOSYS): nothing hangs. Freezing a box
- * interrupts calls that wait; they come again when it goes on, and are recognised. Loop thread
- * only. */
+ * If the process that answers dies, the kernel refuses waiting calls (ENOSYS): nothing hangs.
+ * Freezing a sandbox interrupts waiting calls; they come again after the thaw, and are recognized.
+ * Loop thread only. */
 #ifndef SANDBOX_TRACE_H
 #define SANDBOX_TRACE_H
 
@@ -21,8 +21,8 @@ enum {
 	TRACE_ARGS = 64,	/* words of a command that are kept */
 	TRACE_ARG_BYTES = 1024, /* of each */
 	TRACE_ALL_BYTES = 4096, /* of all */
-	TRACE_EVENTS = 10000,	/* calls of one run that are told; of the rest the numbers */
-	/* programs of one run that are looked for and not there; then nobody looks any more */
+	TRACE_EVENTS = 10000,	/* calls of one run that are recorded; of the rest the numbers */
+	/* missing programs of one run that are searched for; then the search stops */
 	TRACE_MISSES = 100000,
 };
 
@@ -49,14 +49,14 @@ struct trace_ops {
 	/* It is about to be let go, unasked: whose is it? While it waits its parents are there to
 	 * be looked at; let go, it and they may be gone before ran. */
 	void (*whose)(void *self, struct trace_call *c);
-	/* It was let go. @tag: NULL, or of a call that had waited: not used any more after this. */
+	/* It was released. @tag: NULL, or of a call that had waited: not used after this. */
 	void (*ran)(void *self, const struct trace_call *c, void *tag);
-	/* What waited was refused, or was killed: @tag is not used any more. */
+	/* A waiting call was refused, or killed: @tag is not used after this. */
 	void (*gone)(void *self, void *tag);
 	/* More than can be kept: nothing is answered until false. Asked every few milliseconds; may
 	 * be NULL. */
 	bool (*flooded)(void *self);
-	/* Nothing that it could watch lives any more; once. trace_free may be called inside. */
+	/* None of its processes lives now; once. trace_free may be called inside. */
 	void (*over)(void *self);
 };
 

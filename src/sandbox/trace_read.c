@@ -64,7 +64,7 @@ static int trace_read_words(pid_t pid, uint64_t at, json_t *body)
 			why = errno;
 			break;
 		}
-		any_cut |= pointer && nr == TRACE_ARGS * 16; /* nobody has so many */
+		any_cut |= pointer && nr == TRACE_ARGS * 16; /* no real command has more */
 		if (!pointer || nr == TRACE_ARGS * 16)
 			break;
 		if (nr >= TRACE_ARGS || bytes >= TRACE_ALL_BYTES)

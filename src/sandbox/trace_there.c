@@ -1,6 +1,6 @@
-/* Would a process of a box find a program of that name? From outside, /proc answers for whoever
- * asks and not for the process, so the name is walked as the kernel walks it for the process, one
- * folder at a time, and what leads through a /proc counts as there. Nothing is opened but names. */
+/* Would a process of a sandbox find a program of that name? From outside, /proc answers for the
+ * caller and not for the process, so the name is walked as the kernel walks it for the process, one
+ * directory at a time; a path through a /proc counts as found. Only names are opened. */
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>

@@ -15,7 +15,7 @@ own() {
 	fake calm >/dev/null
 	naps pause "this shell has ended: box '[^']+' was put to sleep.*open another shell" 'a container keeps no memory: its shell has ended, and its next command is told why'
 	mkdir d && echo 'FROM debian:12' >d/Dockerfile
-	like "$(built '"nowhere"')" "there is no folder or Dockerfile 'nowhere'" 'a Dockerfile that is not there: one line'
+	like "$(built '"nowhere"')" "directory or Dockerfile not found: 'nowhere'" 'a Dockerfile that is not there: one line'
 	like "$(built '{ dir = "d", args = { which = "this" } }')" 'takes no args for a Dockerfile: .*ARG which=value' 'args for it, too'
 }
 token='preview-[0-9a-f]{8}-'

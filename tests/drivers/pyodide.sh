@@ -54,7 +54,7 @@ like "$out" 'set\\nFalse False\\nTrue\\n' 'neither node nor the machine is in it
 like "$out" 'a pyodide box has no network' 'a connection is refused in words'
 like "$out" 'bytes 256' 'a name with a newline, any bytes'
 like "$out" 'text from here' 'a here-document is the code'
-like "$out" 'none 127 sh: there is no shell in a pyodide box.*python -c CODE' 'a text for a shell: one line that says what runs'
+like "$out" 'none 127 sh: a pyodide sandbox has no shell.*python -c CODE' 'a text for a shell: one line that says what runs'
 like "$out" 'batch .*has no shell' 'and so a batch'
 like "$out" 'slept' 'asyncio'
 like "$out" 'shell 42\\n1"' 'a shell keeps what it knows'
@@ -96,7 +96,7 @@ refused "$(box '' /nowhere)" "'/nowhere' is not the folder of the npm package py
 refused "$(box '' "$t/old")" 'needs pyodide 314.0, .* is 0.26.4: npm install' 'another version'
 refused "$(box '' "$t/broken")" 'has no pyodide.mjs: npm install' 'a package in parts'
 refused "$(box '' "$t/torn")" 'does not bring up .*/torn: ' 'a package that is torn'
-refused "$(box '' '' /nowhere/node)" "node = '/nowhere/node' is no program" 'no node'
+refused "$(box '' '' /nowhere/node)" "node = '/nowhere/node' is not a program" 'no node'
 refused "$(box '' '' /bin/true)" 'true does not bring up' 'a program that is no node'
 cp "$node" "$HOME/node"
 refused "$(box '' '' "$HOME/node")" 'would show the box your home; put it in a folder of its own' 'node in the home'

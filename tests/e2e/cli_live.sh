@@ -124,7 +124,7 @@ three=$("$sg" run -d stay.lua --policy rules.lua --name three)
 is_ready() { "$sg" events "$three" --json | grep -q '"text":"ready"'; }
 wait_for 10 is_ready
 ok $? 'a box that stays'
-like "$("$sg" events "$three")" "merge: .*/plain' is no git repository; use the modes apply or patch" 'a merge that cannot be: nobody is asked'
+like "$("$sg" events "$three")" "merge: .*/plain' is not a git repository; use the modes apply or patch" 'a merge that cannot be: nobody is asked'
 is "$("$sg" diff three --name-only | xargs)" 'made sub sub/three' "diff: the workspace's own files"
 is "$("$sg" diff three --name-only --path .git)" '.git/own' "what git keeps is shown to who names it"
 like "$("$sg" mark "$three#3" 'look here')" '^marked #3 \(#[0-9]+\)$' 'a mark says where it stands'

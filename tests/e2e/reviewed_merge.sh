@@ -47,7 +47,7 @@ ok $? "it cannot be approved over the head of who left something"
 like "$(cat out)" 'left in the review' "and says so"
 "$sg" approve "$what" --path c.txt --hunks a.txt:1,9 </dev/null >out 2>&1
 wait_for 10 sh -c "! '$sg' ls --json | grep -q running"
-like "$(notes)" "refused: .*there is no hunk 9" "a hunk that is not there ends it, with its reason"
+like "$(notes)" "refused: .*hunk 9 not found" "a hunk that is not there ends it, with its reason"
 is "$(git -C repo branch --list got)" "" "and merges nothing"
 
 begin r.lua

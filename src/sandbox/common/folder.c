@@ -114,7 +114,7 @@ static char *base_path(const struct folder *f, size_t layer)
 	return mem_printf("%s/base/%zu", f->root, layer);
 }
 
-/* Taken from the copy, not from the folder itself: what is masked has no bytes here either. */
+/* Taken from the copy, not from the repository itself: masked files have no bytes here either. */
 static int keep_base(const struct folder *f, size_t layer, const char *copy, struct err *err)
 {
 	const struct copy_owner owner = { .uid = geteuid(), .gid = getegid() };
@@ -151,7 +151,7 @@ int folder_fill(struct folder *f, const struct layers *l, struct err *err)
 	return access(tmp, F_OK) < 0 ? copy_empty(tmp, &owner, err) : 0;
 }
 
-/* --- files: whoever is root here goes nowhere but into the box's own folders --- */
+/* --- files: a root user inside can only reach the sandbox's own directories --- */
 
 static const struct {
 	const char *box, *here;
@@ -161,7 +161,7 @@ static const struct {
 	{ "/tmp", "tmp" },
 };
 
-/* The top folder that @path lies in; @rest what is below it, "." for itself. NULL: none. */
+/* The top directory of @path; @rest is the path below it, "." for itself. NULL: none. */
 static const char *top_of(const char *path, const char **rest)
 {
 	*rest = path;

@@ -1,15 +1,14 @@
-/* The workspace of a box as a copy in a folder of ours on this machine: for boxes without an
- * overlay (profile reduced, containers). Below its root:
+/* The workspace of a sandbox as a copy in a directory of ours on the host: for sandboxes without an
+ * overlay (isolation level reduced, containers). Below its root:
  *
  *   workspace/  the repository's copy, or with named repositories workspace/NAME
  *   home/       /home/agent
- *   tmp/        for boxes that have no /tmp of their own
- *   base/N/     what layer N was at the beginning, nobody's but ours: what was masked has no bytes
+ *   tmp/        for sandboxes that have no /tmp of their own
+ *   base/N/     layer N as it was at the start, readable by us alone: masked files have no bytes
  *               here either
  *
- * A copy that is there already belongs to a box that is opened again: it goes on where it was.
- * Paths are never followed out of the root: openat2 beneath it, no magic links, no other file
- * system. */
+ * An existing copy belongs to a sandbox that is opened again, and is used as it is. Paths are never
+ * followed out of the root: openat2 beneath it, no magic links, no other file system. */
 #ifndef SANDBOX_COMMON_FOLDER_H
 #define SANDBOX_COMMON_FOLDER_H
 
@@ -48,14 +47,14 @@ int folder_tree(const struct folder *f, size_t layer, const char *name, const ch
 		struct err *err);
 int folder_tree_open(const struct folder *f, size_t layer, const char *name, const char *which,
 		     const char *path, struct err *err);
-/* Carries out a plan of workspace/apply.h as the owner of the files: what it makes is the box's,
- * what it may is what the box may. */
+/* Carries out a plan of workspace/apply.h as the owner of the files, with the rights of the
+ * sandbox. */
 int folder_plan(const struct folder *f, int root, const char *plan, size_t len, const int *fds,
 		size_t nr_fds, struct err *err);
 int folder_tree_apply(const struct folder *f, size_t layer, const char *name, const char *plan,
 		      size_t len, const int *fds, size_t nr_fds, struct err *err);
 
-/* The rest of box_tree_ops for every box whose workspace is a copy: there is no overlay. */
+/* The rest of box_tree_ops for every sandbox whose workspace is a copy: it has no overlay. */
 json_t *folder_tree_list(struct box *b, size_t i, const char *which, const char *path,
 			 struct err *err);
 /* The option "copy_of" for a box that begins on what lies here; returns owned, NULL before

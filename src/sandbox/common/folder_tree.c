@@ -13,8 +13,7 @@ json_t *folder_tree_list(struct box *b, size_t i, const char *which, const char 
 	(void)i;
 	(void)which;
 	(void)path;
-	err_set(err, ERR_UNSUPPORTED,
-		"what cannot be listed in the copy of a workspace nobody can list");
+	err_set(err, ERR_UNSUPPORTED, "this directory of a copied workspace can't be listed");
 	return NULL;
 }
 

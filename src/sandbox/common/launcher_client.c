@@ -96,7 +96,7 @@ static void on_other(void *self, unsigned type, json_t *body)
 
 static int launcher_client_spawn(struct launcher *l, struct err *err);
 
-/* A launcher that dies at once again and again is not started for ever. */
+/* A launcher that repeatedly dies at once is not started endlessly. */
 static bool may_restart(struct launcher *l)
 {
 	int64_t now = clock_mono_us();

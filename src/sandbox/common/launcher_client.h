@@ -32,7 +32,7 @@ typedef void launcher_death_fn(void *self, const struct err *why);
 /* Starts it and waits for its hello (milliseconds). It becomes launcher_current(). */
 struct launcher *launcher_start(struct loop *l, const struct launcher_opts *o,
 				launcher_death_fn *on_death, void *self, struct err *err) NODISCARD;
-/* ends it and what it started; waits for that (milliseconds) */
+/* ends it and its children; waits for that (milliseconds) */
 void launcher_stop(struct launcher **l);
 struct launcher *launcher_current(void); /* NULL before launcher_start; borrows */
 const struct launcher_info *launcher_info(const struct launcher *l);
@@ -51,7 +51,7 @@ void launcher_spawn_host(struct launcher *l, const char *program, char *const *a
  * empty. */
 typedef void launcher_exit_fn(void *self, int code, int signal);
 void launcher_watch(struct launcher *l, int pid, launcher_exit_fn *on_exit, void *self);
-/* No callbacks to @self any more, neither of hosts nor of calls. */
+/* No further callbacks to @self, neither of hosts nor of calls. */
 void launcher_forget(struct launcher *l, const void *self);
 
 /* Any request of wire/launch.h; see rpc_call. For the drivers. */

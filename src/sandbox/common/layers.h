@@ -1,9 +1,9 @@
-/* The files that a box begins with, in layers: its repositories, /home/agent, and /workspace itself
- * where the repositories have names; with what is masked in them.
+/* The files that a sandbox starts with, in layers: its repositories, /home/agent, and /workspace
+ * itself where the repositories have names; with their masks.
  *
- * Option of every driver that copies its workspace (box_opts.driver): "copy_of": {"NAME": folder,
- * ..}: the box begins on these instead ("" the workspace, ":home" /home/agent), as they are: what
- * is masked in a repository is not in a copy of it, and what the box made itself is its own. */
+ * Option of every driver that copies its workspace (box_opts.driver): "copy_of": {"NAME":
+ * directory, ..}: the sandbox starts on these instead ("" the workspace, ":home" /home/agent),
+ * unchanged: a copy has no masked files of a repository, and the sandbox's own files stay. */
 #ifndef SANDBOX_COMMON_LAYERS_H
 #define SANDBOX_COMMON_LAYERS_H
 

@@ -40,7 +40,7 @@ struct mirror {
 	pthread_cond_t answered;
 	struct call *call;
 	bool over;
-	struct { /* what came with the end of a command, and what is known to who asks for it */
+	struct { /* news that came with the end of a command, and known to the caller */
 		/* asked; its command has ended */
 		enum { NEWS_NONE, NEWS_ASKED, NEWS_DUE, NEWS_HERE } state;
 		unsigned nr;
@@ -146,7 +146,7 @@ unsigned mirror_news(struct mirror *m, struct strv *words)
 		CLEANUP(free_ptr) char *most = mem_printf("%d", NEWS_MAX);
 		m->news.nr += m->news.nr == UINT_MAX ? 2 : 1; /* never 0 */
 		nr = m->news.nr;
-		news_end(m); /* whoever waits for an older one asks */
+		news_end(m); /* a caller that waits for older news asks itself */
 		m->news.state = NEWS_ASKED;
 		memcpy(m->news.digest, m->news.known.data, 8);
 		hex_append(&digest, m->news.digest, 8);
@@ -256,7 +256,7 @@ void mirror_put(struct mirror *m, const char *path, struct buf *bytes)
 	buf_release(&mine);
 }
 
-/* What is not the same over there, or is no news, is forgotten. */
+/* Forgets entries that differ over there, or are not news. */
 static void take_puts(struct mirror *m, struct mirror_news *c)
 {
 	CLEANUP(buf_release) struct buf in = BUF_INIT, out = BUF_INIT;
@@ -287,8 +287,8 @@ static void mirror_remember(struct mirror *m)
 	pthread_mutex_unlock(&m->lock);
 }
 
-/* The program ends while a worker waits for a far side that does not answer: nobody turns the loop
- * any more. */
+/* The program ends while a worker waits for a far side that does not answer: the loop no longer
+ * runs. */
 static void at_exit(void)
 {
 	for (struct mirror *m = mirror_mirrors; m; m = m->next)

@@ -4,15 +4,15 @@
  *
  *   mirror_push   the folder goes over: at the beginning
  *   mirror_pull   what has changed over there comes here: before a snapshot
- *   mirror_news   the same comes by itself with the end of a command, so that the pull after it
+ *   mirror_news   the same comes unasked with the end of a command, so that the pull after it
  *                 asks nothing
  *   mirror_put    what we have written there need not come back
  *   mirror_apply  a plan (wire/plan.h) is carried out on both sides: rollback, undo, fork
  *
  * The other side needs our guest program (static, one file) and a way to run it with bytes in and
- * bytes out; what it is told is wire/tool.h. Whoever can do that (a guest's channel, a provider's
- * exec) has a mirror. What the other side says is a claim of the box: names are checked, bounded,
- * and written beneath the folder without following a link.
+ * bytes out; wire/tool.h is the protocol. Any driver that can do that (through a guest's channel,
+ * or a provider's exec) has a mirror. The other side's answers are a claim of the sandbox: names
+ * are checked, bounded, and written beneath the directory without following a link.
  *
  * What changed is found by kind, mode, size, times and inode number; equal ones are not read
  * again. */
@@ -40,9 +40,9 @@ struct mirror_opts {
 
 /* Loop. */
 struct mirror *mirror_new(const struct mirror_opts *o);
-/* Loop: the other side is going: whoever waits for it, now or later, has ERR_CLOSED. */
+/* Loop: the other side is going: callers that wait for it, now or later, get ERR_CLOSED. */
 void mirror_over(struct mirror *m);
-void mirror_free(struct mirror **m); /* loop; nobody may be inside any more */
+void mirror_free(struct mirror **m); /* loop; no call may be active */
 
 /* Loop. A command begins: pushes the words of the tool that is to run over there when it has ended,
  * before anything else does, and returns a number for the answer, which mirror_news_came takes (0:
@@ -51,8 +51,9 @@ unsigned mirror_news(struct mirror *m, struct strv *words);
 /* as mirror_done_fn */
 void mirror_news_came(struct mirror *m, unsigned nr, const char *out, size_t len,
 		      const struct err *err);
-/* The command of @nr has ended (0: it has no number; somebody else has changed files over there),
- * before anybody is told: news of any other are not the newest any more, come or not. */
+/* The command of @nr has ended (0: it has no number; another process has changed files over there),
+ * before its end is reported: from now on news of any other are outdated, whether they come or
+ * not. */
 void mirror_stirred(struct mirror *m, unsigned nr);
 
 /* Loop. @bytes, which are taken, have been written over there as the whole of the file @path (below
@@ -63,8 +64,8 @@ bool mirror_put_pays(size_t len); /* is so much kept? */
 
 /* Worker threads, one at a time; they wait until the other side has answered. */
 NODISCARD int mirror_push(struct mirror *m, struct err *err);
-/* @ended: a command has just ended, what comes with its end will do (mirror_stirred has said so).
- * Else, and where nothing comes, the other side is asked. */
+/* @ended: a command has just ended, and the news of its end suffice (after mirror_stirred).
+ * Otherwise, or without news, the other side is asked. */
 NODISCARD int mirror_pull(struct mirror *m, bool ended, struct err *err);
 /* @under: the folder below workspace/ that the plan is for, "" for itself. */
 NODISCARD int mirror_apply(struct mirror *m, const char *under, const char *plan, size_t len,

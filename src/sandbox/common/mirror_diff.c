@@ -323,7 +323,7 @@ void mirror_ask_sums(struct mirror_news *c, const struct mirror_put *puts, size_
 			pack_str(in, puts[i].path);
 }
 
-/* 1, 0 for a file of which nothing is said, -1 where it makes no sense. */
+/* 1, 0 for a file without an answer, -1 for an invalid answer. */
 static int sum_next(struct unpack *u, struct manifest_entry *is, struct hash *sum)
 {
 	struct manifest_at at = { 0 };

@@ -14,8 +14,7 @@ struct listing {
 };
 NODISCARD int listing_read(struct listing *l, struct err *err); /* of its bytes */
 void listing_release(struct listing *l);
-/* @far becomes @now where @paths (and what is below them) are concerned, and keeps what it knew
- * elsewhere. */
+/* @far becomes @now for @paths (and paths below them), and stays as it is elsewhere. */
 void listing_adopt(struct listing *far, struct listing *now, const struct strv *paths);
 
 /* What leads from one manifest to the next. */
@@ -23,8 +22,9 @@ struct mirror_news {
 	int contents; /* memfd: what the files are to hold; owned */
 	uint64_t contents_len;
 	struct want {
-		struct manifest_entry *e; /* of the new listing: takes the stamp of what was read */
-		uint64_t size, off, got;  /* size: as it was listed */
+		struct manifest_entry
+			*e;		 /* of the new listing: takes the stamp of the bytes read */
+		uint64_t size, off, got; /* size: as it was listed */
 		bool begun, whole, gone;
 	} * want;
 	size_t nr_want, cap_want;
@@ -47,9 +47,8 @@ NODISCARD int mirror_take(struct mirror_news *c, size_t i, size_t end, const str
 /* The same of what came unasked: of any files, in order. */
 NODISCARD int mirror_take_any(struct mirror_news *c, const char *bytes, size_t len,
 			      struct err *err);
-/* Of bytes that we have: those of the files in @puts that are wanted are asked about by their
- * digests, in the order of @in, and where what is said of them (@out) is the same, they are taken.
- * Anything else is left to be fetched. */
+/* Files whose bytes we have: those of @puts that are in demand are compared by their digests, in
+ * the order of @in, and taken where the answer (@out) is equal. The others are fetched. */
 struct mirror_put {
 	char *path;
 	struct buf bytes;

@@ -1,6 +1,5 @@
-/* Which of the three profiles a box has, the limits that fill in for those not given, and, in
- * words, what is missing against "enforced". The profile stands on every screen, so the words are
- * for people. */
+/* The isolation level (profile) of a sandbox, the default limits, and a text that names the parts
+ * missing from "enforced". Every screen shows it, so the text is for you. */
 #ifndef SANDBOX_COMMON_PROFILE_H
 #define SANDBOX_COMMON_PROFILE_H
 

@@ -15,8 +15,8 @@ NODISCARD int remote_orphans_note(const char *state_dir, const char *driver, con
 void remote_orphans_gone(const char *state_dir); /* none is fine */
 bool remote_orphans_left(const char *state_dir); /* there is such a note */
 
-/* Calls @fn for each that stands in a folder of @boxes (boxes/SESSION/BOX). @box: that path; all
- * borrowed. */
+/* Calls @fn for each one recorded in a directory of @boxes (boxes/SESSION/BOX). @box: that path;
+ * all borrowed. */
 void remote_orphans_each(const char *boxes,
 			 void (*fn)(void *self, const char *driver, const char *where,
 				    const char *box),

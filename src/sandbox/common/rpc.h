@@ -34,6 +34,6 @@ void rpc_call(struct rpc *r, uint16_t type, const json_t *body, const int *fds, 
 	      rpc_done_fn *done, void *self);
 /* A frame that has no answer. Takes @fds. */
 void rpc_push(struct rpc *r, uint16_t type, const int *fds, size_t nr_fds);
-void rpc_forget(struct rpc *r, const void *self); /* no callbacks to @self any more */
+void rpc_forget(struct rpc *r, const void *self); /* no further callbacks to @self */
 
 #endif

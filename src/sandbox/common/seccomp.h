@@ -11,9 +11,9 @@
 enum seccomp_flags {
 	/* no memfd and System V memory: where no cgroup bounds memory */
 	SECCOMP_NO_SHARED_MEMORY = 1 << 0,
-	/* no System V memory, semaphores and queues: where there is no IPC namespace */
+	/* no System V memory, semaphores, and queues: for sandboxes without an IPC namespace */
 	SECCOMP_NO_SYSV = 1 << 2,
-	/* no AF_INET sockets: where there is no network namespace */
+	/* no AF_INET sockets: for sandboxes without a network namespace */
 	SECCOMP_NO_INTERNET = 1 << 1,
 };
 enum { SECCOMP_PROGRAMS = 2 };

@@ -158,8 +158,8 @@ static void container_ask_free(struct ask *a)
 static void freeze_next(struct container *c);
 static void take_away(struct container *c);
 
-/* To pause what is paused is an error to an engine: its answer to the last time was lost, or
- * somebody else did it. */
+/* Pausing a paused container is an error to an engine: its last answer was lost, or another process
+ * paused it. */
 static bool so_already(const struct ask *a, const struct err *err)
 {
 	return strstr(err->text, a->frozen ? "already paused" : "not paused") != NULL;
@@ -319,7 +319,7 @@ enum { REMOVALS_MAX = 10, REMOVE_AGAIN_MS = 200 };
 static void on_removed(void *self, json_t *body, const struct err *err)
 {
 	struct container *c = self;
-	/* Its guest has gone, so the engine may be removing it by itself, and Podman refuses to
+	/* Its guest has gone, so the engine may be removing it already, and Podman refuses to
 	 * remove it a second time until it has. */
 	if (!body && err->code != ERR_NOENT && err->code != ERR_BUSY &&
 	    c->removals++ < REMOVALS_MAX) {

@@ -1,5 +1,5 @@
-/* Inside of the container driver (container.h): opening stands in container_open.c, what an open
- * box does in container.c. */
+/* Inside of the container driver (container.h): container_open.c opens sandboxes, container.c
+ * serves open ones. */
 #ifndef SANDBOX_CONTAINER_CONTAINER_PRIV_H
 #define SANDBOX_CONTAINER_CONTAINER_PRIV_H
 

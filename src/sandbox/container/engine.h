@@ -39,7 +39,7 @@ struct engine_request {
 void engine_send(struct engine *e, const struct engine_request *r, box_done_fn *done, void *self);
 void engine_call(struct engine *e, const char *method, const char *path, const json_t *body,
 		 box_done_fn *done, void *self);
-/* Whoever had asked as @self hears nothing any more. */
+/* Removes the callbacks of @self. */
 void engine_forget(struct engine *e, void *self);
 const char *engine_path(const struct engine *e); /* of its socket; borrowed */
 /* {"name","version","api"} once the version is known, else NULL; borrowed. */

@@ -26,7 +26,7 @@ static int take_build(struct image *i, const json_t *build, struct err *err)
 		json_is_string(build) ? json_string_value(build) : json_str(build, "dir", "");
 	struct stat st;
 	if (!*path || stat(path, &st) < 0)
-		return err_set(err, ERR_NOENT, "build: there is no folder or Dockerfile '%s'",
+		return err_set(err, ERR_NOENT, "build: directory or Dockerfile not found: '%s'",
 			       path);
 	i->dir = realpath(path, NULL);
 	i->file = mem_strdup(json_str(build, "file", "Dockerfile"));
@@ -58,7 +58,7 @@ int image_take(struct image *i, const json_t *options, struct err *err)
 		const char *dir = json_str(image, "dir", "");
 		struct stat st;
 		if (!*dir || stat(dir, &st) < 0 || !S_ISDIR(st.st_mode))
-			return err_set(err, ERR_NOENT, "image: there is no folder '%s'", dir);
+			return err_set(err, ERR_NOENT, "image: directory not found: '%s'", dir);
 		i->dir = realpath(dir, NULL);
 		return 0;
 	}

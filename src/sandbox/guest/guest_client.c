@@ -13,7 +13,7 @@
 enum { ENDING_ASKS = 10000 };
 
 struct guest_ask {
-	struct guest *g; /* NULL: the guest has been freed, nobody is told */
+	struct guest *g; /* NULL: the guest has been freed, no report */
 	enum guest_frame type;
 	uint64_t id;
 	box_done_fn *done;
@@ -397,7 +397,7 @@ static void on_stream(struct guest *g, const struct frame *f)
 		guest_broken(g, "a damaged stream frame");
 		return;
 	}
-	/* what is not known any more has been dropped here while it was on its way */
+	/* frames of a run that was dropped here while they were on their way */
 	if (f->type == GF_DATA && u.left > GUEST_CHUNK) {
 		guest_broken(g, "too much data in one frame");
 	} else if (f->type == GF_DATA) {
@@ -496,7 +496,7 @@ void guest_broken(struct guest *g, const char *what)
 	struct err err = ERR_INIT;
 	if (g->gone)
 		return;
-	err_set(&err, ERR_PARSE, "the guest sent %s: the box is not trusted any more", what);
+	err_set(&err, ERR_PARSE, "the guest sent %s: the sandbox is no longer trusted", what);
 	stream_free(&g->stream);
 	guest_client_end(g, &err);
 }

@@ -45,8 +45,8 @@ struct guest_ops {
  * guest is ready. */
 struct guest *guest_new(struct loop *l, int sock, const struct guest_opts *o,
 			const struct guest_ops *ops, void *self);
-/* Closes the connection: a guest that sees it kills everything in its box and ends. No callbacks
- * any more, runs included; their handles stay valid until guest_run_free. */
+/* Closes the connection: a guest that sees it kills everything in its sandbox and ends. No
+ * callbacks follow, runs included; their handles stay valid until guest_run_free. */
 void guest_free(struct guest **g);
 const struct guest_info *guest_info(const struct guest *g); /* NULL before on_ready; borrows */
 
@@ -78,14 +78,14 @@ struct guest_attach {
 	} part;
 	/* commands enter these system call filters; NULL: they have inherited theirs */
 	const struct buf *filters; /* SECCOMP_PROGRAMS of them (seccomp.h) */
-	/* go on where the kernel has no landlock or no filters; else runs fail at step "landlock" */
+	/* continue where the kernel has no landlock or no filters; else runs fail at "landlock" */
 	bool unconfined_ok;
 	/* become rlimits: mem_bytes (address space), disk_bytes (largest file), pids */
 	struct box_limits limits;
 };
-/* The workspace was attached: opens the rules afresh. Commands already running keep the rules they
- * entered; prepared ones make it fail (ERR_BUSY). Result {"landlock":abi,"filtered":bool,"missing":[paths]}. Before
- * the first attach runs fail. */
+/* The workspace was attached: opens the rules afresh. Running commands keep the rules they entered;
+ * prepared ones make it fail (ERR_BUSY). Result
+ * {"landlock":abi,"filtered":bool,"missing":[paths]}. Before the first attach runs fail. */
 void guest_attach(struct guest *g, const struct guest_attach *a, box_done_fn *done, void *self);
 
 /* What commands may touch of a system that is not the box's own: its programs and settings to read.
@@ -93,9 +93,9 @@ void guest_attach(struct guest *g, const struct guest_attach *a, box_done_fn *do
 size_t guest_rules_shared(const struct guest_rule **out);
 
 /* --- runs ---
- * prepare forks, sets up and waits; go lets it exec. @o and what it points to are copied. Never
- * NULL: failures arrive as on_exit (guest_run_failure tells which step). A command that cannot be
- * found ends with 127, one that cannot be run with 126, like in a shell. */
+ * prepare forks, sets up, and waits; go lets it exec. @o and everything it points to are copied.
+ * Never NULL: failures arrive as on_exit (guest_run_failure tells which step). A command that
+ * cannot be found ends with 127, one that cannot be run with 126, like in a shell. */
 struct guest_run *guest_prepare(struct guest *g, const struct run_opts *o,
 				const struct run_ops *ops, void *self);
 void guest_go(struct guest_run *r);
@@ -134,10 +134,10 @@ void guest_freeze(struct guest *g, bool frozen, box_done_fn *done, void *self);
 void guest_listen(struct guest *g, uint16_t port, box_done_fn *done, void *self);
 /* A connected, non-blocking socket to 127.0.0.1:@port of the box. {"fd":n}. */
 void guest_dial(struct guest *g, uint16_t port, box_done_fn *done, void *self);
-/* {"cpu_us":n,"mem_bytes":n,"pids":n,"procs":[{"pid","ppid","run","name","state","mem_bytes","cpu_us"}]};
- * "run" is the pid of the run it came from, 0 if unknown. At most 512 processes are listed. */
+/* {"cpu_us":n,"mem_bytes":n,"pids":n,"procs":[{"pid","ppid","run","name","state","mem_bytes",
+ * "cpu_us"}]}; "run" is the pid of the run it came from, 0 if unknown. At most 512 processes. */
 void guest_ps(struct guest *g, box_done_fn *done, void *self);
-/* As driver.h has it, at once: so many when the last run ended. NULL is fine. */
+/* As in driver.h, at once: the count at the end of the last run. NULL is fine. */
 void guest_oom(const struct guest *g, box_done_fn *done, void *self);
 void guest_ping(struct guest *g, box_done_fn *done, void *self);
 /* Kills every process of the box but the guest and waits until they are gone:

@@ -12,9 +12,9 @@ struct run *guest_drive(struct loop *l, struct guest *g, const struct strv *env,
 void guest_drive_go(struct run *r);
 void guest_drive_go_after(struct run *r, struct guest_run *before);
 void guest_drive_go_at(struct run *r, struct guest_run *before, const char *mark);
-/* What a driver does besides: @went when it has been told to go, @ends before its end is told, with
- * what @went or @turn returned last (0: it never went). @turn: as driver.h has it; NULL: nothing.
- * Not of runs of a dead box. */
+/* A driver's additions: @went when it was released, @ends before its end is reported, with the last
+ * value returned by @went or @turn (0: it never went). @turn: as in driver.h; NULL: nothing.
+ * Not for runs of a dead sandbox. */
 struct guest_drive_more {
 	unsigned (*went)(void *self, struct guest_run *g);
 	void (*ends)(void *self, unsigned nr);

@@ -45,7 +45,7 @@ void guest_run_prepared(struct guest *g, const struct frame *f, int *fds, size_t
 void guest_run_echo(struct guest *g, const struct frame *f);
 void guest_run_stopped(struct guest *g, const struct frame *f);
 void guest_run_ended(struct guest *g, const struct frame *f);
-/* Both return false if the frame's id is no run's. */
+/* Both return false if no run has the frame's id. */
 bool guest_run_data(struct guest *g, uint64_t id, unsigned stream, const char *bytes, size_t len);
 bool guest_run_credit(struct guest *g, uint64_t id, unsigned stream, uint32_t more);
 void guest_runs_lost(struct guest *g);	 /* on_exit(lost) for each that has had none */

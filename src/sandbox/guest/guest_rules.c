@@ -1,5 +1,5 @@
-/* What a command may touch in a box, when nobody says otherwise. Everything in the box's mount tree
- * is ours, so / may be listed; what is not named here can be seen and not opened. */
+/* The default rights of a command in a sandbox. Everything in the sandbox's mount tree is ours, so
+ * / may be listed; paths not named here can be seen and not opened. */
 #include <stdlib.h>
 #include <string.h>
 

@@ -497,7 +497,7 @@ void guest_resize(struct guest_run *r, const struct winsize *size)
 	}
 }
 
-/* What whoever gave the command can do; NULL nothing. */
+/* A remedy for the author of the command; NULL none. */
 static const char *remedy_of(unsigned step, int sys)
 {
 	if (step == GS_EXEC && sys == E2BIG)

@@ -26,10 +26,10 @@ struct remote_op *hosted_ask(struct remote *r, const char *fn, json_t *args,
 	return r->of->port.begin(r->of->port.self, fn, args, r->options, r->b.id, h, to);
 }
 
-/* --- files: each verb is a text or, for what is large, some --- */
+/* --- files: each verb is one text, or several for large files --- */
 
-/* Of what goes over as it is: so much at once, as a plugin's little memory has it several times;
- * what becomes another file between two pieces is read again so often. */
+/* The size of one piece, as a plugin's little memory holds it several times; a file that changes
+ * between two pieces is read again at most this often. */
 enum { READ_AT_ONCE = 2 << 20, WHOLE_MAX = 4 << 20, READ_ANEW = 3 };
 
 struct file {
@@ -42,7 +42,7 @@ struct file {
 	int mode;
 	bool packed;	      /* data is what gzip has made of it */
 	struct buf data;      /* read or to be written */
-	size_t part, sent;    /* it goes in parts of so much; so many of them have gone */
+	size_t part, sent;    /* size of its parts; number of parts sent */
 	char *seen;	      /* read: what the last piece said of the file */
 	bool another;	      /* which was another one by then */
 	unsigned anew;	      /* it has been read again so often */
@@ -83,7 +83,7 @@ static void hosted_make(void *self, struct buf *text)
 	size_t from, len;
 	switch (f->what) {
 	case FILE_READ:
-		f->from = f->data.len; /* asked again: what has come stays */
+		f->from = f->data.len; /* asked again: the bytes received stay */
 		shell_protocol_read(text, f->path, f->from, hosted_piece_of(f));
 		break;
 	case FILE_PART:
@@ -163,7 +163,7 @@ static bool hosted_line(void *self, char kind, const char *text, size_t len)
 	}
 }
 
-/* The names stand in the order of what is said about them. */
+/* The names, in the order of the answers about them. */
 static json_t *hosted_entries(struct file *f)
 {
 	json_t *list = json_array(), *result = json_object();

@@ -1,15 +1,14 @@
-/* Boxes that somebody rents out: a driver whose verbs are questions to a provider (struct
- * remote_port, which the app fills with a plugin in a Lua host and HTTP). The provider opens a box
- * and runs text in its shell; all else is made here, from sandbox/shell_protocol.h: streams apart
- * and exact, signals, input, files, terminals, going on after a broken connection. One request per
- * command; one for each that is typed into a shell that stays, whose own goes on as long as it
- * does. A shell is work while a command runs in it. Around one that has none its box may fall
- * asleep: the shell goes on after that where the provider keeps memory, else it has ended, and says
- * so.
+/* Hosted sandboxes: a driver whose verbs are requests to a provider (struct remote_port, which the
+ * app fills with a plugin in a Lua host and HTTP). The provider opens a sandbox and runs text in
+ * its shell; sandbox/shell_protocol.h makes the rest: separate and exact streams, signals, input,
+ * files, terminals, and continuing after a broken connection. One request per command; one for each
+ * command typed into a lasting shell, whose own request lasts as long as the shell. A shell counts
+ * as work while a command runs in it. Around an idle shell its sandbox may fall asleep: afterwards
+ * the shell continues where the provider keeps memory, else it reports its end.
  *
- * What is rented costs money until it is given back. So its tag is on disk before it is asked for,
- * its id before it is used (hosted_book.h), it is opened with a time to live that we put off while
- * we live, and what a dead supervisor left is looked for when the next box of that provider is
+ * A hosted sandbox costs money until it is returned. So its tag is on disk before the request, its
+ * id before its use (hosted_book.h). It is opened with a time to live that we extend while we live.
+ * The sandboxes of a dead supervisor are searched for when the next sandbox of that provider is
  * opened.
  *
  * Options (box_opts.driver): image, build, snapshot, region, size, template, ttl (seconds), idle
@@ -28,7 +27,7 @@ struct remote_heard {
 	void (*out)(void *self, const void *bytes, size_t len);
 	void (*keep)(void *self, const json_t *box);
 	void (*say)(void *self, const char *line);
-	/* Once, never from inside begin; then the op is gone. @err: ERR_CLOSED the box is no more,
+	/* Once, never from inside begin; then the op is gone. @err: ERR_CLOSED the sandbox is gone,
 	 * ERR_IO the connection broke, ERR_BUSY nothing was sent, ERR_CANCELLED unknown whether it
 	 * was done, ERR_FULL quota, ERR_DENIED the key, else the rest. @value borrowed. */
 	void (*done)(void *self, const json_t *value, const struct err *err);
@@ -40,8 +39,8 @@ struct remote_port {
 	 * of the action is @box. */
 	struct remote_op *(*begin)(void *self, const char *fn, json_t *args, const json_t *options,
 				   uint64_t box, const struct remote_heard *heard, void *to);
-	void (*pause)(struct remote_op *op, bool paused); /* take no more of what it puts out */
-	/* nothing is called any more; NULL inside is fine */
+	void (*pause)(struct remote_op *op, bool paused); /* take no more of its output */
+	/* no further callbacks; NULL inside is fine */
 	void (*cancel)(struct remote_op **op);
 	/* known once an op was done; fn or field of the plugin */
 	bool (*has)(void *self, const char *fn);

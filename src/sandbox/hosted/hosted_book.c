@@ -54,7 +54,7 @@ static struct book_entry *hosted_book_entry_of(const char *dir, const char *prov
 	return e;
 }
 
-/* 0: ours; 1: somebody's; -1: trouble. */
+/* 0: ours; 1: another process has it; -1: trouble. */
 static int hosted_book_lock(struct book_entry *e, int flags)
 {
 	e->lock = open(e->lock_path, O_RDWR | O_CLOEXEC | flags, 0600);
@@ -120,7 +120,7 @@ char *hosted_book_owner(struct err *err)
 	if (dir_make(dir, 0700, err) < 0)
 		return NULL;
 	int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
-	if (fd < 0 && errno == EEXIST) { /* somebody was faster */
+	if (fd < 0 && errno == EEXIST) { /* another process was faster */
 		buf_reset(&text);
 		return file_read(path, &text, 64, err) == 0 ? buf_take(&text) : NULL;
 	}

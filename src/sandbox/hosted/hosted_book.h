@@ -28,6 +28,6 @@ json_t *hosted_book_box(const struct book_entry *e);
 typedef void book_entry_fn(void *self, const char *provider, const char *tag, const json_t *box,
 			   bool lives);
 void hosted_book_each(book_entry_fn *fn, void *self);
-bool hosted_book_lives(const char *provider, const char *tag); /* somebody holds its entry */
+bool hosted_book_lives(const char *provider, const char *tag); /* a process holds its entry */
 
 #endif

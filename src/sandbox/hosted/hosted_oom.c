@@ -5,7 +5,7 @@ enum { KILLED_MOST = 1000000 };
 
 void hosted_oom_heard(struct remote_oom *o, int64_t before, int64_t after)
 {
-	/* the box says so: any other is none */
+	/* the sandbox sent the numbers: ignore impossible ones */
 	if (before < 0 || after < before || after > KILLED_MOST)
 		return;
 	o->least = o->since && o->least < before ? o->least : before;

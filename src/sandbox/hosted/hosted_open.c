@@ -195,7 +195,7 @@ void hosted_close(struct box *b, box_done_fn *done, void *self)
 	hosted_open_give_back(r);
 }
 
-/* It could not be opened: what is there of it is given back, then the opener hears why. */
+/* It could not be opened: returns its parts, then gives the opener the reason. */
 static void hosted_open_fail(struct remote *r, const struct err *err)
 {
 	r->why = *err;
@@ -535,7 +535,7 @@ static void hosted_open_sweep(struct remote_provider *of, const char *owner)
 
 /* --- options --- */
 
-/* A credential must not lie about in a machine of somebody else. */
+/* A credential must not be stored on a provider's machine. */
 static int check_env(const struct box_opts *o, const char *word, struct err *err)
 {
 	size_t len = strcspn(word, "=");
@@ -554,7 +554,7 @@ static int check_env(const struct box_opts *o, const char *word, struct err *err
 		return 0;
 	return err_set(
 		err, ERR_DENIED,
-		"'%s' looks like a credential, and this box is a machine of somebody else: keep it in the provider's "
+		"'%s' looks like a credential, and this sandbox is on a provider's machine: keep it in the provider's "
 		"vault and name it (options = { secrets = { %s = \"its name there\" } }), or expose = { \"env:%s\" }",
 		name, name, name);
 }

@@ -87,9 +87,10 @@ struct remote {
 	loop_fn *tree_done; /* why says how it went */
 	struct loop_timer *turn;
 	struct remote *next_filled; /* of the list of the provider that it is in */
-	/* of its files by commands, so many; commands under way. Atomic: workers read them */
+	/* number of changes of its files by commands; commands under way. Atomic: workers read them
+	 * */
 	unsigned changes, running;
-	unsigned pulled; /* the mirror is as after so many; the worker's */
+	unsigned pulled; /* the number of changes that the mirror has; the worker's */
 };
 
 /* The box with everything that is to be handed to the plugin as first argument; returns an
@@ -109,12 +110,12 @@ struct script_how {
 	bool once; /* must not be sent twice */
 };
 struct script *script_begin(struct remote *r, const struct script_how *how, void *self);
-/* One that @rests is no work: for its sake no box stays awake, or wakes. It waits while the box
- * sleeps. */
+/* A script that @rests is not work: for its sake no sandbox stays awake, or wakes. It waits while
+ * the sandbox sleeps. */
 struct script *script_go_on(struct remote *r, const struct script_how *how, void *self, bool rests);
 void script_rest(struct script *s, bool rests);
 void script_as_utf8(struct buf *text); /* as it is sent */
-void script_cancel(struct script **s); /* no callback any more; what runs in the box goes on */
+void script_cancel(struct script **s); /* no callback follows; its command continues */
 void script_pause(struct script *s, bool paused);
 void scripts_go(struct remote *r); /* the box has woken */
 /* it is about to sleep, for none but resting ones are there */
@@ -123,7 +124,7 @@ void hosted_died(struct remote *r, const struct err *err); /* the box is gone: e
 
 /* --- hosted_sleep.c --- */
 bool hosted_awake(struct remote *r); /* false: it will be, then scripts_go */
-void hosted_quiet(struct remote *r); /* nothing runs in it (any more) */
+void hosted_quiet(struct remote *r); /* nothing runs in it now */
 void hosted_alive_begin(struct remote *r);
 void hosted_sleep_end(struct remote *r);
 
@@ -142,7 +143,7 @@ void hosted_run_quiet(struct run *r);	 /* it changes nothing that the mirror doe
 void hosted_runs_drop(struct remote *r); /* frees the first */
 /* the box is about to sleep; it does not, or with its processes */
 void hosted_runs_park(struct remote *r, bool park);
-/* it sleeps in such a way that none outlives it: what was parked has ended */
+/* it sleeps in such a way that none outlives it: parked runs have ended */
 void hosted_runs_slept(struct remote *r);
 
 /* remote.c: a file outside of the workspace, from what gzip has made of it; the box has gzip. */
@@ -155,7 +156,7 @@ NODISCARD int hosted_tree_take(struct remote *r, const struct box_opts *o, struc
 void hosted_tree_fill(struct remote *r, loop_fn *done); /* the folder here; then done(r) */
 /* our program and the files over there; then done(r) */
 void hosted_tree_send(struct remote *r, loop_fn *done);
-void hosted_tree_over(struct remote *r); /* nobody waits for its files any more */
+void hosted_tree_over(struct remote *r); /* nobody waits for its files now */
 void hosted_tree_free(struct remote *r);
 
 /* --- hosted_open.c --- */

@@ -179,7 +179,7 @@ static bool hosted_run_on_line(void *self, char kind, const char *text, size_t l
 	}
 	if (kind == 'l' || kind == 'w') {
 		r->goes_on = kind == 'w';
-		return true; /* l: the box does not know it, so there is no status */
+		return true; /* l: the sandbox does not know it, so its status is unknown */
 	}
 	if (kind == 'm' && r->o.pty) {
 		on_turn_news(r, text, len);
@@ -195,7 +195,7 @@ static bool hosted_run_on_line(void *self, char kind, const char *text, size_t l
 	r->has_status = sscanf(text, "%d %d %lld %lld %lld %lld", &r->code, &r->by, &ends, &begins,
 			       &before, &after) >= 2;
 	hosted_oom_heard(&r->remote->oom, before, after);
-	/* the box says so: any other is none */
+	/* the sandbox sent the numbers: ignore impossible ones */
 	if (begins > 0 && begins < MOST_US && ends > 0 && ends < MOST_US) {
 		r->box_begin_us = begins;
 		r->box_end_us = ends;
@@ -241,7 +241,7 @@ static void hosted_run_told(struct run *r)
 
 static void follow_on(struct run *r);
 
-/* @err: why; NULL where the box does not know it. In a terminal it is not said: that is somebody's
+/* @err: why; NULL where the sandbox does not know it. Not shown in a terminal: that is a program's
  * screen. */
 static void hosted_run_lose(struct run *r, const struct err *err)
 {
@@ -396,7 +396,7 @@ static void input_sent(void *self, const struct err *err)
 {
 	struct run *r = self;
 	r->input = NULL;
-	/* what it has read is not known any more, and it would wait for what it has not */
+	/* the bytes it has read are unknown, and it would wait for the others */
 	if (err && !r->ended) {
 		CLEANUP(free_ptr)
 		char *line = mem_printf(
@@ -480,7 +480,7 @@ static void hosted_run_begin(void *self)
 	}
 	r->streams = r->o.pty || (r->o.stdin_open && (!r->in_eof || r->in.len > WRAP_TEXT_MAX / 2));
 	if (!hosted_run_fits(r) && r->in.len)
-		r->streams = true; /* its input goes by itself */
+		r->streams = true; /* its input goes separately */
 	if (!hosted_run_fits(r)) {
 		hosted_run_refuse(r);
 		return;
@@ -534,7 +534,7 @@ struct run *hosted_run_prepare(struct box *b, const struct run_opts *o, const st
 	return r;
 }
 
-/* At the end of the turn: what is given to its input by then goes along. */
+/* At the end of the turn: input given by then goes along. */
 void hosted_run_go(struct run *r)
 {
 	r->pending = true;
@@ -657,13 +657,13 @@ void hosted_run_free(struct run *r)
 			hosted_run_pause(r, false);
 	} else if (r->ended || (!r->going && !r->pending)) {
 		run_drop(r);
-	} else if (r->going) { /* nobody listens any more, but it must end */
+	} else if (r->going) { /* nobody listens, but it must end */
 		hosted_run_pause(r, false);
 		hosted_run_signal(r, SIGKILL);
 	}
 }
 
-/* The box is freed: whoever still has a run of it may only free it. */
+/* The sandbox is freed: owners of its runs may only free them. */
 void hosted_runs_drop(struct remote *remote)
 {
 	struct run *r = remote->runs;

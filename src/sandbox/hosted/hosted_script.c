@@ -9,7 +9,7 @@ enum { MOST_TRIES = 6, FIRST_WAIT_MS = 150, NOISE_MAX = 300 };
 
 struct script {
 	struct script *next;
-	struct remote *remote; /* NULL: nobody wants it any more */
+	struct remote *remote; /* NULL: nobody waits for it */
 	const struct script_how *how;
 	void *self;
 	struct remote_op *op;

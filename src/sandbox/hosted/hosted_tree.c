@@ -210,7 +210,7 @@ static void send_tool(void *self)
 		return;
 	}
 	if (file_read(guest, &bytes, TOOL_FILE_MAX, &err) < 0)
-		bytes.len = 0; /* what is sent is no program then, which the first use tells */
+		bytes.len = 0; /* sends an invalid program then, as its first use reports */
 	r->b.driver->write(&r->b, there, bytes.data, bytes.len, 0755, on_tool_there, r);
 }
 
@@ -245,7 +245,7 @@ static struct remote *hosted_tree_of(struct box *b)
 	return CONTAINER_OF(b, struct remote, b);
 }
 
-/* Before somebody looks: what has changed over there comes here. */
+/* Before files are read: brings changes over there here. */
 static int hosted_tree_fresh(struct box *b, bool ended, struct err *err)
 {
 	struct remote *r = hosted_tree_of(b);
@@ -284,7 +284,7 @@ static int hosted_tree_apply(struct box *b, size_t i, const char *plan, size_t l
 	const char *name = layers_name(&r->layers, i, &layer, err);
 	if (!name)
 		return -1;
-	if (*name == ':') /* of the home folder there is no mirror */
+	if (*name == ':') /* the home directory has no mirror */
 		return folder_tree_apply(r->folder, layer, name, plan, len, fds, nr_fds, err);
 	return mirror_apply(r->mirror, name, plan, len, fds, nr_fds, err);
 }

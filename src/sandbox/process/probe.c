@@ -299,7 +299,7 @@ static void check_root(json_t *list)
 	struct tried t = try_in_child(try_idmap);
 	probe_check(list, "runs as", true, "root: boxes get a uid of their own", NULL, NULL);
 	probe_check(list, "idmapped mounts", t.step == 0, t.step == 0 ? "yes" : "no",
-		    "a repository that belongs to somebody else is read only in the box",
+		    "a repository of another owner is read only in the sandbox",
 		    "a kernel of 5.19 or later and a file system that can");
 }
 

@@ -5,8 +5,9 @@
 
 #include "base/json.h"
 
-/* {"ok":bool,"profile":..,"why":..,"fix":..,"checks":[{"name","ok":bool,"value":text,"why":text,"fix":text}]};
- * "ok": a box of some profile can be opened. Returns owned. */
+/* {"ok":bool,"profile":..,"why":..,"fix":..,
+ * "checks":[{"name","ok":bool,"value":text,"why":text,"fix":text}]}; "ok": a sandbox of some
+ * isolation level can be opened. Returns owned. */
 json_t *probe_process(void);
 /* Tool folders outside /usr that a project may need read only: [{"path","what"}]. Returns owned. */
 json_t *probe_tool_roots(void);

@@ -1,7 +1,7 @@
 /* The process driver, the default: bubblewrap, overlay, seccomp, landlock and cgroups around a
  * guest (DESIGN 6). Needs a running launcher (launcher_client.h). Profiles: "enforced"; "best
  * effort" where no cgroup bounds memory; "reduced" where there are no namespaces. What a box lacks
- * against enforced stands in the result of open, in words ("lacks").
+ * against enforced is text in the result of open ("lacks").
  *
  * Options of its own (box_opts.driver): "lowers": {"NAME": [folder, ..]}: immutable uppers of
  * another box, newest first, between the upper and the repository of that name ("" the workspace,

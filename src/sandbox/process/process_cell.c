@@ -78,7 +78,7 @@ static void process_cell_ahead(void *self, json_t *result, const struct err *err
 {
 	struct cell *c = self;
 	c->warm = true;
-	(void)result; /* where it fails, the attach that builds on it fails and says so */
+	(void)result; /* if it fails, the attach that builds on it fails and reports it */
 	if (err)
 		log_debug("landlock rules ahead: %s", err->text);
 }
@@ -381,8 +381,8 @@ static void close_end(struct cell *c, bool empty)
 		done(self, result, NULL);
 }
 
-/* Gone: the keeper has ended and its cgroup is empty (the launcher says so), and the namespace is
- * empty, which its first process's descriptor tells. */
+/* Gone: the keeper has ended and its cgroup is empty (reported by the launcher), and the namespace
+ * is empty (reported by its first process's descriptor). */
 static void close_finish(struct cell *c)
 {
 	if (c->keeper_pid && !c->keeper_ended)
@@ -419,7 +419,7 @@ void cell_close(struct cell *c, box_done_fn *done, void *self)
 	c->gone = true;
 	c->closed = done;
 	c->closed_self = self;
-	stage_free(&c->stage); /* not later: the folder that it lies in may go next */
+	stage_free(&c->stage); /* not later: its directory may go next */
 	guest_free(&c->guest); /* kills everything below it and ends */
 	rpc_free(&c->keeper);  /* the keeper ends, and with it bubblewrap */
 	c->late = loop_timer_new(c->loop, process_cell_close_late, c);

@@ -17,7 +17,7 @@
 
 enum { REFILL_MS = 10 };
 
-/* --- what is wanted --- */
+/* --- requested options --- */
 
 /* The folder below the box's state that holds a layer's upper. */
 static char *process_open_state_of(const struct process_box *p, const struct layer *l)

@@ -73,7 +73,7 @@ struct cell {
 	pthread_mutex_t lock;			       /* one request at a time on it */
 	json_t *start;				       /* request under way */
 	json_t *info;				       /* {"guest_pid":n} */
-	bool sent, started, ready, gone, keeper_ended; /* sent: the keeper has been told to start */
+	bool sent, started, ready, gone, keeper_ended; /* sent: the keeper was asked to start */
 	bool warm;	       /* the guest has done all that needs no workspace */
 	struct stage *stage;   /* of one in the pool; may be NULL */
 	struct err why;	       /* why it has gone */
@@ -88,7 +88,7 @@ json_t *tree_want(const char *path, const char *kind);
 char *cell_key(const struct cell_spec *s); /* returns owned */
 struct cell *cell_new(struct loop *l, struct launcher *la, const struct cell_spec *s,
 		      const struct cell_ops *ops, void *self);
-void cell_ahead(struct launcher *la); /* has the launcher keep one keeper ready for what comes */
+void cell_ahead(struct launcher *la); /* has the launcher keep one keeper ready */
 /* from the pool to a box */
 void cell_hand_over(struct cell *c, const struct cell_ops *ops, void *self);
 /* Kills everything in it, waits until its namespace and its cgroup are empty, frees it, calls @done

@@ -159,7 +159,7 @@ static void add_etc(struct strv *paths)
 		closedir(d);
 }
 
-/* The shared rules, for /etc those of add_etc, and what is its own. */
+/* The shared rules, for /etc those of add_etc, and its own directories. */
 static struct guest_rule *reduced_rules(const struct reduced *r, const struct strv *etc,
 					const struct guest_rule *own, size_t nr_own, size_t *nr_out)
 {

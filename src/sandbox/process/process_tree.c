@@ -124,7 +124,7 @@ static json_t *process_tree_list(struct box *b, size_t i, const char *which, con
 	if (!body)
 		return NULL;
 	if (p->reduced) {
-		err_set(err, ERR_UNSUPPORTED, "profile reduced: what root cannot list nobody can");
+		err_set(err, ERR_UNSUPPORTED, "profile reduced: root can't list this directory");
 		return NULL;
 	}
 	json_put_bytes(body, "path", path, strlen(path));

@@ -67,7 +67,7 @@ static int find_node(const char *named, struct pyodide_place *out, struct err *e
 	if (out->node)
 		return 0;
 	if (named)
-		return err_set(err, ERR_NOENT, "backend pyodide: node = '%.200s' is no program",
+		return err_set(err, ERR_NOENT, "backend pyodide: node = '%.200s' is not a program",
 			       named);
 	return err_set(
 		err, ERR_NOENT,
@@ -89,7 +89,7 @@ static bool pyodide_find_has(const char *folder, const char *name)
 	return access(p, F_OK) == 0;
 }
 
-/* Not in the workspace: what lies there is not to be chosen by whoever wrote it. */
+/* Not in the workspace: its author must not choose the package. */
 static char *package_of_npm(const char *node)
 {
 	CLEANUP(free_ptr)

@@ -1,5 +1,5 @@
-/* Inside of the pyodide driver (pyodide.h): what is needed from this machine in pyodide_find.c, the
- * box in pyodide.c, commands in pyodide_run.c, what their words mean in pyodide_words.c. */
+/* Inside of the pyodide driver (pyodide.h): pyodide_find.c finds its parts on the host, pyodide.c
+ * is the sandbox, pyodide_run.c runs commands, pyodide_words.c parses their words. */
 #ifndef SANDBOX_PYODIDE_PYODIDE_PRIV_H
 #define SANDBOX_PYODIDE_PYODIDE_PRIV_H
 
@@ -23,9 +23,9 @@ json_t *pyodide_probe(void);
 
 /* --- pyodide_words.c --- */
 
-/* What @o asks for as the command of engine.mjs; returns owned. NULL: a box for Python cannot; @why
- * (appended) is a line for the command's stderr. @in: what is to be its whole input, appended;
- * *@in_set says that there is one. */
+/* The command of engine.mjs for @o; returns owned. NULL: a Python sandbox can't run it; @why
+ * (appended) is a line for the command's stderr. @in: its whole input, appended; *@in_set says that
+ * there is one. */
 json_t *pyodide_job(const struct run_opts *o, const struct strv *env, struct buf *in, bool *in_set,
 		    struct buf *why);
 

@@ -1,6 +1,6 @@
-/* Interpreters and the commands that they are given. An interpreter is a run of node in the process
- * box; it is started before it is needed, and each does one command (plugins/pyodide/engine.mjs
- * says how it is told). */
+/* Interpreters and their commands. An interpreter is a run of node in the process sandbox; it is
+ * started before it is needed, and each does one command (plugins/pyodide/engine.mjs has the
+ * protocol). */
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>

@@ -87,7 +87,7 @@ static void pyodide_words_refuse(const char *word, bool shell, struct buf *why)
 	if (shell)
 		buf_puts(
 			why,
-			"sh: there is no shell in a pyodide box, and this is more than one plain command; it runs " RUNS
+			"sh: a pyodide sandbox has no shell, and this is more than one plain command; it runs " RUNS
 			"\n");
 	else
 		buf_printf(

@@ -1,13 +1,13 @@
-/* The first words with a far side that has a shell but not yet our guest program: says which folder
- * it has made for the box, takes the program if it lacks it, and then becomes the guest's channel.
+/* The handshake with a far side that has a shell but not yet our guest program: it names the
+ * directory made for the sandbox, takes the program if needed, and becomes the guest's channel.
  *
- *   there:  SANDGLASS MACHINE have|want FOLDER PROGRAM\n    MACHINE as of uname -m; what comes
- *           before that line is passed over
- *   here:   want: the program, its size was told to the script
+ *   there:  SANDGLASS MACHINE have|want FOLDER PROGRAM\n    MACHINE as of uname -m; bytes before
+ *           that line are skipped
+ *   here:   want: the program, whose size is in the script
  *   there:  the guest's greeting (wire/guest.h)
  *
- * The script is guest_handoff_script; what it is run by (ssh, an exec of Kubernetes) is the
- * driver's. Loop thread only. */
+ * The script is guest_handoff_script; the driver runs it (through ssh, or an exec of Kubernetes).
+ * Loop thread only. */
 #ifndef SANDBOX_STREAM_GUEST_HANDOFF_H
 #define SANDBOX_STREAM_GUEST_HANDOFF_H
 

@@ -42,7 +42,7 @@ static void sandbox_host_on_started(void *self, int pid, int pidfd)
 	struct host *h = self;
 	(void)pid;
 	h->pidfd = pidfd;
-	if (h->left) /* its channel was closed before: it ends by itself */
+	if (h->left) /* its channel was closed before: it ends without a signal */
 		syscall(SYS_pidfd_send_signal, pidfd, SIGKILL, NULL, 0);
 }
 

@@ -1,8 +1,8 @@
-/* A box that is none: commands run on this machine, as the user that started us (started by root:
- * as the user of boxes), in a copy of the repository, with everything that this user may. For what
- * cannot run in a box; chosen by name only, and its profile "none" stands on every screen. What it
- * gains over a shell: every command passes the gate, is recorded, and its changes can be shown,
- * taken back and merged. */
+/* The host without a sandbox: commands run as the user that started us (started by root: as the
+ * user of sandboxes), in a copy of the repository, with all rights of that user. For commands that
+ * can't run in a sandbox; chosen by name only, and every screen shows its isolation level "none".
+ * Unlike in a shell, every command passes the policy check and is recorded, and its changes can be
+ * shown, undone, and merged. */
 #ifndef SANDBOX_STREAM_HOST_H
 #define SANDBOX_STREAM_HOST_H
 

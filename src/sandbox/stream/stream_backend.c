@@ -1,4 +1,4 @@
-/* Opening and closing; what an open box does stands in stream_verbs.c. */
+/* Opening and closing; stream_verbs.c serves open sandboxes. */
 #include "sandbox/stream/stream_backend.h"
 
 #include <stdarg.h>
@@ -46,7 +46,7 @@ static void far_free(struct far *f)
 	free(f);
 }
 
-/* Whoever waits is told; the worker, if there is one, comes back first. */
+/* Reports to callers that wait; the worker, if any, comes back first. */
 static void stream_backend_leave(struct far *f)
 {
 	if (f->leaving)

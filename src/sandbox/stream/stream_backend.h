@@ -1,13 +1,13 @@
-/* A box whose guest is reached over one stream of bytes: another folder of this machine (host),
+/* A sandbox whose guest is reached over one stream of bytes: another directory of the host (host),
  * another machine (ssh), a pod (kubernetes), a virtual machine (vm). The workspace is a copy: made
- * here in a folder of ours, brought over, and mirrored (mirror.h); runs go through the guest, files
- * through its tool.
+ * here in a directory of ours, transferred, and mirrored (mirror.h); runs go through the guest,
+ * files through its tool.
  *
- * A driver of this sort is a struct far_kind: how the stream comes about and what is to be removed
- * at the end. All else is here. Loop thread only, but for what box_tree_ops says of workers.
+ * A driver of this sort is a struct far_kind: how the stream is made and what is removed at the
+ * end. All else is here. Loop thread only, except for the workers of box_tree_ops.
  *
- * Over there lie ROOT/workspace, ROOT/home and ROOT/tmp; with ROOT "" they are /workspace,
- * /home/agent and /tmp. */
+ * Over there are ROOT/workspace, ROOT/home, and ROOT/tmp; with ROOT "" they are /workspace,
+ * /home/agent, and /tmp. */
 #ifndef SANDBOX_STREAM_STREAM_BACKEND_H
 #define SANDBOX_STREAM_STREAM_BACKEND_H
 

@@ -200,9 +200,8 @@ static void run_ends(void *self, unsigned nr)
 		mirror_stirred(f->mirror, nr);
 }
 
-/* Of a shell in a terminal: the guest sees the end of its command come out, as we do. Where it did
- * not, or what it saw was none, the tool goes now, which is no later than a question of ours would
- * be there. */
+/* Of a shell in a terminal: the guest sees the end of its command in the output, as we do. If it
+ * saw none, or a false one, the tool goes now, as early as a request of ours would arrive. */
 static unsigned run_turns(void *self, struct guest_run *g, unsigned nr, enum run_turn turn,
 			  const char *mark)
 {

@@ -19,7 +19,7 @@ static const int64_t git_compose_bytes_max = INT64_C(1) << 30;
 struct compose {
 	struct buf path; /* below the git directory, for filters and messages */
 	int64_t bytes;
-	/* the common directory of a linked worktree: what is there already stays */
+	/* the common directory of a linked worktree: existing files stay */
 	bool shared;
 	struct err *err;
 };
@@ -30,7 +30,7 @@ static bool git_compose_ends_with(const char *s, const char *tail)
 	return n >= t && !strcmp(s + n - t, tail);
 }
 
-/* Of the git directory itself: what is put together in another way, belongs to others, or has no
+/* Of the git directory itself: files that are composed in another way, belong to others, or have no
  * place in a sandbox. */
 static bool is_left_out(const char *path)
 {
@@ -74,7 +74,7 @@ static bool is_shared(const char *path)
 	return false;
 }
 
-/* Logs and what was fetched name remotes. */
+/* Logs and FETCH_HEAD name remotes. */
 static bool names_urls(const char *path)
 {
 	return !strncmp(path, "logs/", 5) || !strcmp(path, "FETCH_HEAD") ||

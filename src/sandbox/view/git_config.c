@@ -1,5 +1,5 @@
-/* Reading git-config(1): the format, includes and their conditions. What is shown of it stands in
- * git_shown.c. */
+/* Reading git-config(1): the format, includes, and their conditions. git_shown.c selects the part
+ * shown in a sandbox. */
 #include "sandbox/view/git_config.h"
 
 #include <ctype.h>

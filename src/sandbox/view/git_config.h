@@ -54,11 +54,11 @@ void git_own_release(struct git_own *own);
 
 /* How a repository's configuration is to be shown. */
 struct git_shown {
-	/* the folder of the file, absolute: what is relative starts there */
+	/* the directory of the file, absolute: relative paths start there */
 	const char *git_dir;
 	const char *workspace; /* absolute; a work tree in it stays known */
 	bool moved;	       /* its work tree is the folder that it is shown in */
-	/* of a subdirectory: what is sparse in the whole repository says nothing */
+	/* of a subdirectory: the whole repository's sparse patterns don't apply */
 	bool part;
 	bool programs;		   /* programs of /usr can be run (the sandbox shares it) */
 	const char *attributes;	   /* the path of core.attributesFile in the sandbox; NULL: none */

@@ -14,7 +14,7 @@ struct git_entry {
 };
 
 /* Calls @fn for each entry in the order of the file; an entry of a split index that replaces
- * another one has no path. False: it is no index, or a damaged one. @shared: the name of the shared
+ * another one has no path. False: not an index, or a damaged one. @shared: the name of the shared
  * index in hexadecimal digits, empty if there is none; may be NULL. */
 bool git_index_each(const char *in, size_t len, enum git_format format,
 		    void (*fn)(void *self, const struct git_entry *e), void *self,

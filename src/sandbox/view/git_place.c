@@ -194,7 +194,7 @@ static bool links_within(const struct git_place *p)
 	return false;
 }
 
-/* Who runs as root must not be led to somebody else's repository by a file in the folder. */
+/* A file in the directory must not lead a root user to another owner's repository. */
 static int check_owner(const struct git_place *p, struct err *err)
 {
 	struct stat top;

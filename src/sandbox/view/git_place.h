@@ -23,8 +23,8 @@ struct git_place {
 	struct strv no_store;
 };
 
-/* 1: found, 0: @top has no .git, -1: it has one that leads nowhere, or to somebody else's (@err
- * says it). */
+/* 1: found, 0: @top has no .git, -1: its .git leads nowhere, or to another owner's (@err names
+ * it). */
 int git_place_at(const char *top, struct git_place *out, struct err *err);
 /* The same for the nearest folder above (or @dir itself), on the same file system. */
 int git_place_above(const char *dir, struct git_place *out, struct err *err);

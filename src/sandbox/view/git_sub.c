@@ -1,6 +1,6 @@
-/* A .git for a subdirectory of a repository: what stands in that of the whole one by paths from its
- * top is put down by paths from the subdirectory: refs and trees (workspace/gitsub.h), the index,
- * ignored patterns and attributes of the folders above. */
+/* A .git for a subdirectory of a repository: the paths from the whole one's top become paths from
+ * the subdirectory in refs and trees (workspace/gitsub.h), the index, and the ignored patterns and
+ * attributes of the directories above. */
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>

@@ -108,7 +108,7 @@ static void look_plain(struct git_view *v, const char *at, struct git_place *p,
 	masks_show(masks, path, "as git in the sandbox needs it", &text);
 }
 
-/* From folder @at of the workspace to @to, which lies in it as well. */
+/* The relative path from directory @at of the workspace to @to in it. */
 static char *way_to(const char *at, const char *to)
 {
 	CLEANUP(buf_release) struct buf out = BUF_INIT;

@@ -146,7 +146,7 @@ static bool is_exposed(const struct walk *w, const char *path)
 	return false;
 }
 
-/* Not even "expose" shows these: what is behind them is not the repository's. */
+/* Not even "expose" shows these: their contents are not the repository's. */
 static const char own_place[] = "sandglass's own directory",
 		  host_socket[] = "a socket of a program on the host";
 
@@ -421,7 +421,7 @@ static int walk_dir(struct walk *w, int fd, int depth, bool in_git)
 	return rc;
 }
 
-/* What git tracks in a folder: by the index of the repository that it lies in, wherever that is. */
+/* The tracked files of a directory: by the index of its repository, wherever that is. */
 static struct tracked *tracked_in(const char *dir)
 {
 	struct git_place p;

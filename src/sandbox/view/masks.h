@@ -1,8 +1,8 @@
-/* What of a repository is kept out of a box: files named like secrets (unless they are tracked and
- * hold no live token's form), files with any other name that hold one or a secret of the session
- * (masks_look.h), and credentials in git's configuration, which is shown cleaned. By the same walk:
- * how many files belong to somebody else than the owner of the tree (in the box they are read only
- * or unreadable).
+/* Files of a repository that are kept out of a sandbox: those named like secrets (unless they are
+ * tracked and hold no text shaped like a live token), those with any other name that hold such text
+ * or a secret of the session (masks_look.h), and credentials in git's configuration, which is shown
+ * cleaned. The same walk counts the files of other owners than the tree's (in the sandbox they are
+ * read only or unreadable).
  *
  * Any thread; never the loop's: it reads. */
 #ifndef SANDBOX_VIEW_MASKS_H
@@ -18,7 +18,7 @@ struct mask {
 	bool clean;	 /* shown with @text instead of being hidden */
 	bool tracked;	 /* git tracks it: its content is among git's objects */
 	bool deep;	 /* a directory that is not looked through: too many above it */
-	/* nothing is kept out: git in the sandbox needs another text, nobody is told */
+	/* nothing is kept out: git in the sandbox needs another text, without a notice */
 	bool quiet;
 	struct buf text;
 };
@@ -27,7 +27,7 @@ struct masks {
 	size_t nr, cap;
 	struct strv exposed; /* would have been hidden */
 	int64_t files;	     /* seen */
-	int64_t foreign;     /* belong to somebody else */
+	int64_t foreign;     /* of another owner */
 	/* files looked into; of those not known from before; not looked into */
 	int64_t looked, reread, unread;
 	struct strv foreign_path; /* the first MASKS_FOREIGN_SHOWN of them */
@@ -52,7 +52,7 @@ NODISCARD int masks_git_dir(const char *dir, const char *at, const struct strv *
 			    const struct git_shown *shown, struct masks *out, struct err *err);
 /* @path is shown with @text, which is taken, unless something is masked there already. */
 void masks_show(struct masks *m, const char *path, const char *why, struct buf *text);
-/* @path is not there, for a reason that somebody else tells. */
+/* @path is not there, for a reason that another part reports. */
 void masks_hide(struct masks *m, const char *path);
 void masks_release(struct masks *m);
 

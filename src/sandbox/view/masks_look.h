@@ -1,10 +1,10 @@
-/* Looks into files with harmless names: does one hold a live token's form, or a secret that the
- * session holds? What was found is kept per user by (device, inode, size, mtime, ctime), so that a
- * tree that has not changed costs no reading.
+/* Scans files with harmless names: does one hold text shaped like a live token, or a secret of the
+ * session? Results are cached per user by (device, inode, size, mtime, ctime), so that an unchanged
+ * tree costs no reading.
  *
  * Bounded: only text, only files up to 1 MiB, at most 1 GiB of new reading a scan, and below
- * folders that tools fill (node_modules, target, ...) only what is tracked. What was not looked at
- * is counted. Any thread; one scan each. */
+ * directories that tools fill (node_modules, target, ...) only tracked files. Skipped files are
+ * counted. Any thread; one scan each. */
 #ifndef SANDBOX_VIEW_MASKS_LOOK_H
 #define SANDBOX_VIEW_MASKS_LOOK_H
 

@@ -15,7 +15,7 @@ enum { PARENTS_MAX = 4096 };
 static void own_place_add(struct own_places *o, char *path, const char *what)
 {
 	struct stat st;
-	struct err none = ERR_INIT; /* where it cannot be made, nothing comes to lie in it */
+	struct err none = ERR_INIT; /* if it can't be made, it stays empty */
 	if (dir_make(path, 0700, &none) == 0 && o->nr < OWN_PLACES_MAX && stat(path, &st) == 0 &&
 	    S_ISDIR(st.st_mode))
 		o->item[o->nr++] =
@@ -43,7 +43,7 @@ const char *own_places_at(const struct own_places *o, const struct stat *st)
 	return NULL;
 }
 
-/* The directory at @path, or the one that the file there lies in. */
+/* The directory at @path, or the directory of the file there. */
 static int own_place_open(const char *path, struct stat *st)
 {
 	char full[PATH_MAX];

@@ -24,7 +24,7 @@ struct own_places {
 void own_places_find(struct own_places *out);
 /* Which of them a directory is ("data"), or NULL. */
 const char *own_places_at(const struct own_places *o, const struct stat *st);
-/* ERR_DENIED if @path is one of them, lies in one or would be made in one. */
+/* ERR_DENIED if @path is one of them, is inside one, or would be made in one. */
 NODISCARD int own_places_refuse(const char *path, struct err *err);
 /* A session file, or one of the files that SQLite keeps beside it. */
 bool own_places_session_name(const char *name);

@@ -72,8 +72,8 @@ static int root_enter(struct root_walk *w, int dir, const char *name, int depth)
 	int fd = openat(dir, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	if (fd < 0 || fstat(fd, &st) < 0) {
 		fd_close(&fd);
-		/* one that may be searched but not listed could still be walked through by somebody
-		 * who knows a name */
+		/* a searchable but unlistable one could still be walked through by a program that
+		 * knows a name */
 		return fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW) == 0 && S_ISDIR(st.st_mode)
 			       ? root_hide(w, name)
 			       : 0;

@@ -12,7 +12,7 @@
 enum { ROOT_MASKS_MAX = 1000 }; /* each is a mount of its own */
 
 /* @hide_out (owned): for each root an array of paths below it. @own_out: one of our own directories
- * is below a root. ERR_DENIED: a root is one of our own directories or lies in one. */
+ * is below a root. ERR_DENIED: a root is one of our own directories or inside one. */
 NODISCARD int root_masks_scan(const struct strv *roots, json_t **hide_out, bool *own_out,
 			      struct err *err);
 

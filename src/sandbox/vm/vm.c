@@ -308,7 +308,7 @@ static void vm_command(const struct vm *v, struct strv *argv)
 			      : "virtio-9p-pci,fsdev=root,mount_tag=usr",
 		"-device",
 		"virtio-rng-pci",
-		/* whoever takes over the emulator finds that it can do little */
+		/* code that takes over the emulator finds that it can do little */
 		"-sandbox",
 		"on,obsolete=deny,elevateprivileges=deny,spawn=deny,resourcecontrol=deny",
 	};

@@ -6,7 +6,7 @@
  * machine); kernel (file), modules (folder), accel "kvm" or "tcg". Limits: mem is the machine's
  * memory, disk the size of its disk, cpus its processors.
  *
- * What the machine prints on its console is told line by line (box_opts.progress), also while it is
+ * The machine's console output is reported line by line (box_opts.progress), also while it is
  * open. */
 #ifndef SANDBOX_VM_VM_H
 #define SANDBOX_VM_VM_H

@@ -99,7 +99,7 @@ int vm_boot_find(struct vm_boot *b, struct err *err)
 
 /* --- modules --- */
 
-/* What the machine needs; what it lacks here may be built into the kernel. */
+/* Modules for the machine; a missing one may be built into the kernel. */
 static const char *const vm_boot_wanted[] = {
 	"virtio",
 	"virtio_ring",

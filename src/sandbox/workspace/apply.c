@@ -280,7 +280,7 @@ static const struct ws_state *state_in(const struct ws_view *v, const struct ws_
 	return p ? &p->base : NULL;
 }
 
-/* Three-way, the undone state as the common one: true and @c leads from @present to what is left
+/* Three-way, the undone state as the common one: true and @c leads from @present to the state
  * without that change. */
 static bool undo_lines(struct ws_change *c, const struct ws_state *present,
 		       const struct ws_store *st)

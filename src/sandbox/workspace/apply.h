@@ -24,22 +24,22 @@ struct ws_plan {
  * workspace's own .git as it is. */
 NODISCARD int ws_plan_make(struct ws_plan *p, const struct ws_diff *d, const struct ws_store *st,
 			   int lower, bool keep_git, struct err *err);
-/* Gives the files and links that @p makes their times: @when says in microseconds since the epoch
- * when @path was last changed (0: not known, it is as new as the plan). Without it all of them come
- * out in the same moment, and what goes by times takes the wrong ones for older: make(1) would
- * build nothing. */
+/* Gives the files and links that @p makes their times: @when returns the last change of @path in
+ * microseconds since the epoch (0: unknown, as new as the plan). Without it all of them get the
+ * same time, and programs that compare times take the wrong ones for older: make(1) would build
+ * nothing. */
 void ws_plan_times(struct ws_plan *p, const struct ws_diff *d,
 		   int64_t (*when)(void *self, const char *path, size_t len), void *self);
 void ws_plan_release(struct ws_plan *p);
 
-/* The difference for a rollback of @now to @wanted restricted to @nr paths (and what is below
- * them); 0 = everything. */
+/* The difference for a rollback of @now to @wanted restricted to @nr paths (and paths below them);
+ * 0 = everything. */
 NODISCARD int ws_diff_only(struct ws_diff *d, char *const *paths, const size_t *lens, size_t nr,
 			   struct err *err);
 
-/* Undo: what leads from @now to a state without the changes that lead from @before to @after. Paths
- * that have changed again since (now is not as in @after) are merged by lines, what comes of it is
- * added to @st; where that does not go, or without @st (NULL), they are left alone and listed in
+/* Undo: leads from @now to a state without the changes from @before to @after. Paths that have
+ * changed again since (now is not as in @after) are merged by lines, and the result is added to
+ * @st; where that fails, or without @st (NULL), they are left alone and listed in
  * @conflicts. */
 NODISCARD int ws_diff_undo(struct ws_diff *d, const struct ws_view *before,
 			   const struct ws_view *after, const struct ws_view *now,

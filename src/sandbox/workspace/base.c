@@ -298,8 +298,7 @@ struct hasher {
 	uint64_t files, bytes, cached;
 };
 
-/* Git's name of one listed file or link; false when it cannot be told (gone, unreadable,
- * changed). */
+/* Git's name of one listed file or link; false when it is unknown (gone, unreadable, changed). */
 static bool base_name_of(struct hasher *h, const struct listed *e, struct object_id *out)
 {
 	CLEANUP(buf_release) struct buf b = BUF_INIT;

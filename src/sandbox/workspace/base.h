@@ -25,10 +25,10 @@ size_t base_count(const struct base *b); /* entries */
  * the caller. */
 json_t *base_body(const struct base *b);
 
-/* Compares with what is there now. 1: *body_out is the body of base.drift (paths that have changed
- * since the last time this was asked; owned), 0: nothing new, -1 failure. @touched tells whether
- * the box has changed a path as well; may be NULL. Files under .git are not drift (the user's git
- * works there all the time). */
+/* Compares with the current files. 1: *body_out is the body of base.drift (paths that have changed
+ * since the last call; owned), 0: nothing new, -1 failure. @touched returns whether the sandbox has
+ * changed a path as well; may be NULL. Files under .git are not drift (the user's git works there
+ * all the time). */
 NODISCARD int base_drift(struct base *b, int lower,
 			 bool (*touched)(void *self, const char *path, size_t len), void *self,
 			 json_t **body_out, struct err *err);

@@ -1,5 +1,5 @@
-/* One changed path as a snapshot's body lists it (record/kinds.def, snapshot.taken): what was
- * recorded and what is read again from trees are made here, so that they say the same. Pure. */
+/* One changed path as a snapshot's body lists it (record/kinds.def, snapshot.taken): recorded
+ * entries and entries read again from trees are both made here, so that they agree. Pure. */
 #ifndef SANDBOX_WORKSPACE_CHANGE_JSON_H
 #define SANDBOX_WORKSPACE_CHANGE_JSON_H
 

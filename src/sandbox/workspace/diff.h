@@ -83,9 +83,9 @@ NODISCARD int ws_diff_stat(const struct ws_diff *d, const struct ws_store *st, s
  * cannot say (hash only, FIFOs, ...) become lines of comment in front. */
 NODISCARD int ws_diff_patch(const struct ws_diff *d, const struct ws_store *st, struct buf *out,
 			    struct err *err);
-/* {"files":[{op,path,from,mode,was_mode,oid,was_oid,what,added,removed,hunks:[{old_start,old_lines,new_start,new_lines,
- * section,lines:[{op,text,no_eol}]}]}],"added","removed"}; without hunks when !@hunks. New
- * reference or NULL. */
+/* {"files":[{op,path,from,mode,was_mode,oid,was_oid,what,added,removed,hunks:[{old_start,old_lines,
+ * new_start,new_lines,section,lines:[{op,text,no_eol}]}]}],"added","removed"}; without hunks when
+ * !@hunks. New reference or NULL. */
 json_t *ws_diff_json(const struct ws_diff *d, const struct ws_store *st, bool hunks,
 		     struct err *err);
 /* Git's quoting of a path in headers: "a\tb\377" where it needs it. */

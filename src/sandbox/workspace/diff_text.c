@@ -108,7 +108,7 @@ static void put_hunks(struct buf *out, const struct ws_patch *p)
 	}
 }
 
-/* One side as a whole: what is too big for line by line. */
+/* One side as a whole, if it is too big for line by line. */
 static void put_whole(struct buf *out, char op, const struct buf *b)
 {
 	const char *s = buf_cstr(b), *end = s + b->len;

@@ -1,13 +1,13 @@
-/* Between the parts of the merge child: the protocol, the target under way, and what is planned for
- * each of its paths.
+/* Between the parts of the merge child: the protocol, the target under way, and the plan for each
+ * of its paths.
  *
  * Frames of wire/frame.h over descriptor 3; one request at a time. Requests CHILD_LOOK {dir},
  * CHILD_PREPARE, CHILD_COMMIT, CHILD_ABORT, CHILD_UNDO {dir} and CHILD_FORGET {dir,refs} are
  * answered by CHILD_OK (JSON) or CHILD_ERR {code,text}. While it works on a request the child may
  * ask CHILD_GET (the 20 bytes of a name; answered by CHILD_BLOB or CHILD_NONE), CHILD_SAVE (a file
  * of the undo record: name, NUL, bytes; answered by CHILD_OK or CHILD_ERR) and CHILD_LOAD (its
- * name; answered by CHILD_BLOB or CHILD_NONE): the record lies where the target's owner may not
- * write.
+ * name; answered by CHILD_BLOB or CHILD_NONE): the target's owner may not write where the record
+ * is kept.
  */
 #ifndef SANDBOX_WORKSPACE_GITCHILD_H
 #define SANDBOX_WORKSPACE_GITCHILD_H
@@ -44,7 +44,7 @@ enum plan_class {
 	CLASS_HASH_ONLY = 'h', /* the recording holds no bytes */
 	CLASS_CONFLICT = 'c',
 	CLASS_REFUSED = 'r',
-	CLASS_CHANGED = 'x', /* merged, and changed by somebody else before it was read back */
+	CLASS_CHANGED = 'x', /* merged, and changed by another process before it was read back */
 };
 
 /* One path that the box changed. */
@@ -57,7 +57,7 @@ struct plan_path {
 	bool has_had, moved, asked;
 	bool same;	/* the target has it already */
 	bool untracked; /* a file of the user's that git does not know */
-	bool apart;	/* it stands in the target and is not in the commit of HEAD */
+	bool apart;	/* it is in the target and not in the commit of HEAD */
 	enum plan_class result;
 	const char *skip;      /* never touched: why */
 	const char *conflict;  /* why */
@@ -127,8 +127,8 @@ json_t *target_look(const struct target *t);
 void target_path(const struct target *t, const char *path, size_t len, struct buf *out);
 bool target_tracked(const struct target *t, const char *path, size_t len);
 bool target_ignored(const struct target *t, const char *path, size_t len, bool dir);
-/* Bytes as git stores them (line ends, ident). 1: cannot be told because a filter program is
- * configured (*filter_out).
+/* Bytes as git stores them (line ends, ident). 1: unknown because a filter program is configured
+ * (*filter_out).
  */
 int target_clean(const struct target *t, const char *path, size_t len, const struct buf *raw,
 		 struct buf *out, const char **filter_out, struct err *err);
@@ -174,8 +174,8 @@ int plan_abort(struct target *t, struct err *err);
 int undo_run(struct target *t, json_t **out, struct err *err);
 int forget_refs(struct target *t, json_t **out, struct err *err);
 
-/* gitconfig.c: line ends, attributes and ignored files as the user's own configuration says, and
- * nothing else of it. Before we become somebody else; then into the repository. */
+/* gitconfig.c: line ends, attributes, and ignored files of the user's own configuration, and
+ * nothing else of it. Before we become another user; then into the repository. */
 int user_config_read(struct target *t, struct err *err);
 int user_config_use(struct target *t, struct err *err);
 

@@ -1,6 +1,5 @@
-/* Repositories within the target: submodules, and repositories that lie in its working tree. What
- * the sandbox changed there belongs to them, not to the one around. Runs in the merge child
- * only. */
+/* Repositories within the target: submodules, and repositories in its working tree. The sandbox's
+ * changes there belong to them, not to the one around. Runs in the merge child only. */
 #include <fcntl.h>
 #include <string.h>
 #include <sys/stat.h>

@@ -360,7 +360,7 @@ static int gitplan_judge(struct target *t, struct plan_path *p, struct err *err)
 	return by_lines(t, p, err);
 }
 
-/* What stands in the target and is not in HEAD's commit is no change of that commit. */
+/* A file that is in the target and not in HEAD's commit is not a change of that commit. */
 static void judge_apart(struct target *t, struct plan_path *p)
 {
 	CLEANUP(buf_release) struct buf path = BUF_INIT;
@@ -376,7 +376,7 @@ static void judge_apart(struct target *t, struct plan_path *p)
 
 /* --- in git's terms --- */
 
-/* Mode and name of one side as git stores it; its bytes into @clean. 0, 1 cannot be told, -1. */
+/* Mode and name of one side as git stores it; its bytes into @clean. 0, 1 unknown, -1. */
 static int git_side(struct target *t, struct plan_path *p, const struct ws_state *s, unsigned *mode,
 		    struct object_id *oid, struct buf *clean, struct err *err)
 {
@@ -441,7 +441,7 @@ int plan_merge_git(struct target *t, struct plan_path *p, unsigned mode,
 	if (rc)
 		return rc;
 	if (mode == TREE_MODE_DIR && !base_mode)
-		mode = 0; /* what is in that directory is judged by itself */
+		mode = 0; /* the files in that directory are planned on their own */
 	bool based = mode == base_mode && (!mode || !memcmp(oid, &base_oid, sizeof(*oid)));
 	if (based || (!mode && p->apart) || same_as_had(t, p, mode, oid)) {
 		if (want_mode)

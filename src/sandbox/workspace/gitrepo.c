@@ -46,7 +46,7 @@ static int gitrepo_odb_get(void *self, const struct object_id *id, enum object_t
 
 /* --- open --- */
 
-/* Root does not write into somebody's repository as root: from here on we are its owner. */
+/* Root does not write into another owner's repository as root: from here on we are its owner. */
 static int become_owner(int root, struct err *err)
 {
 	struct stat st;
@@ -69,7 +69,7 @@ static int find_prefix(struct target *t, struct err *err)
 	size_t n = top ? strlen(top) : 0;
 	if (!dir || !top || strncmp(dir, top, n) != 0 || (dir[n] && dir[n] != '/' && n > 1))
 		return err_set(err, ERR_INVALID,
-			       "'%s' does not lie in the working tree of its repository", t->dir);
+			       "'%s' is outside the working tree of its repository", t->dir);
 	const char *rest = dir + n;
 	while (*rest == '/')
 		rest++;
@@ -140,7 +140,7 @@ int target_open(struct target *t, const char *dir, struct err *err)
 		return 0;
 	if (find_prefix(t, err) < 0)
 		return -1;
-	/* it lies in a repository that does not want it */
+	/* the repository around it ignores it */
 	if (t->prefix_len && target_ignored(t, "", 0, true)) {
 		git_repository_free(t->repo);
 		t->repo = NULL;

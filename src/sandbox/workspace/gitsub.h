@@ -15,7 +15,7 @@ enum { SUB_COMMITS_MAX = 1500 };
 
 /* @git: a .git of ours with the refs and HEAD of the whole repository: its packed-refs and shallow
  * are written anew, refs to commits that were not read are left out. @prefix: "packages/one".
- * @tree_out: the subdirectory's tree at HEAD, null if there is no commit. */
+ * @tree_out: the subdirectory's tree at HEAD, null without a commit. */
 NODISCARD int gitsub_write(const char *objects, const char *git, const char *prefix,
 			   struct object_id *tree_out, struct err *err);
 /* Calls @fn with every file of a tree, in the order of an index. */

@@ -569,8 +569,8 @@ static int gitwrite_verify(struct target *t, struct err *err)
 	return 0;
 }
 
-/* 1: it stands as it was written, 0: somebody has changed it since, -1: it was not written as it
- * should have been. */
+/* 1: the file is as written, 0: another process has changed it since, -1: it was not written
+ * correctly. */
 static int read_back(struct target *t, struct plan_path *p, struct err *err)
 {
 	struct hostfile h = HOSTFILE_INIT;

@@ -76,7 +76,7 @@ static bool ignore_doubled(const struct glob *g, size_t i)
 	       (i == 0 || g->p[i - 1] == '/') && (i + 2 == g->len || g->p[i + 2] == '/');
 }
 
-/* Reaches place @i, and what is reached from it without a byte of text. */
+/* Reaches place @i, and the places reachable from it without a byte of text. */
 static void ignore_reach(struct glob *g, size_t i)
 {
 	while (i <= g->len && !g->on[i]) {

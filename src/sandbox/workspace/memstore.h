@@ -1,5 +1,5 @@
-/* Objects held in memory, optionally above another store that is asked for what is not here. One
- * thread at a time. */
+/* Objects held in memory, optionally above another store that is asked for missing ones. One thread
+ * at a time. */
 #ifndef SANDBOX_WORKSPACE_MEMSTORE_H
 #define SANDBOX_WORKSPACE_MEMSTORE_H
 

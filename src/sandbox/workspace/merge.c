@@ -150,8 +150,8 @@ static json_t *target_entry(struct merge_work *w, struct part *p)
 	return o;
 }
 
-/* The repositories within come first: the one around names their commits. Targets are told in their
- * own order. */
+/* The repositories within come first: the one around names their commits. Targets are reported in
+ * their own order. */
 static int prepare_parts(struct merge_work *w, struct err *err)
 {
 	size_t k = 0;
@@ -421,7 +421,7 @@ int merge_undo(const struct merge_opts *o, json_t **body_out, struct err *err)
 	}
 	if (!nr) {
 		json_decref(targets);
-		return err_set(err, ERR_NOENT, "there is no record of a merge %s", o->id);
+		return err_set(err, ERR_NOENT, "merge %s not found in the records", o->id);
 	}
 	*body_out = json_object();
 	json_put_str(*body_out, "merge", o->id);

@@ -20,7 +20,7 @@
  *    attributes and ignored files; under root it becomes the owner of the target. It can be killed.
  * 6. The child reads back what it wrote. The result is made from that: every changed file is
  *    merged, identical, left (by the user), ignored, hash_only, conflict or refused, and the trees
- *    of what was merged (merged.h) say what is not merged.
+ *    of the merged paths (merged.h) show the rest.
  * Blocking: worker thread. */
 #ifndef SANDBOX_WORKSPACE_MERGE_H
 #define SANDBOX_WORKSPACE_MERGE_H
@@ -135,8 +135,8 @@ NODISCARD int merge_forget(const struct merge_opts *o, const char *dir, const js
 NODISCARD int merge_undo(const struct merge_opts *o, json_t **body_out, struct err *err);
 
 /* ERR_UNSUPPORTED if commits could not be made in @dir because no repository is there: known at
- * once, before anybody is asked. What else may be in the way merge_run tells. */
-#define MERGE_NO_REPOSITORY "'%s' is no git repository; use the modes apply or patch"
+ * once, before you are asked. merge_run reports other obstacles. */
+#define MERGE_NO_REPOSITORY "'%s' is not a git repository; use the modes apply or patch"
 NODISCARD int merge_may_commit(const char *dir, enum merge_mode mode, struct err *err);
 
 /* What a target is:

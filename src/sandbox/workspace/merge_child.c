@@ -48,7 +48,7 @@ void child_end(struct child *c)
 {
 	siginfo_t info;
 	fd_close(&c->sock);
-	if (c->pidfd >= 0) { /* its socket is closed: it ends by itself, or is stuck and is ended */
+	if (c->pidfd >= 0) { /* its socket is closed: it ends, or is stuck and is ended */
 		struct pollfd p = { .fd = c->pidfd, .events = POLLIN };
 		if (poll(&p, 1, 2000) <= 0)
 			syscall(SYS_pidfd_send_signal, c->pidfd, SIGKILL, NULL, 0);
@@ -85,7 +85,7 @@ static int on_get(struct child *c, const struct frame *f, struct err *err)
 	enum object_type type;
 	struct err why = ERR_INIT;
 	if (f->len != sizeof(id.b))
-		return err_set(err, ERR_PARSE, "merge: a name that is none");
+		return err_set(err, ERR_PARSE, "merge: invalid object name");
 	memcpy(id.b, f->body, sizeof(id.b));
 	int rc = c->store->get(c->store->self, &id, &type, &b, &why);
 	if (rc == 0) { /* what is not what its name says reaches no repository */

@@ -1,5 +1,5 @@
-/* Can a merge make commits there? Looked at without opening anything: a person is asked only for
- * what can be done. */
+/* Can a merge make commits there? Checked without opening anything: you are asked only about merges
+ * that are possible. */
 #include <errno.h>
 #include <limits.h>
 #include <stdlib.h>

@@ -79,7 +79,7 @@ bool path_within(const char *path, size_t len, const char *prefix, size_t prefix
 /* merge_result.c */
 /* Takes over what the child of @p said of its paths. */
 void part_answer(struct merge_work *w, struct part *p, const json_t *answer);
-/* Fills counts, paths, trees and what is not merged into @body and the targets. */
+/* Fills counts, paths, trees, and unmerged files into @body and the targets. */
 int merge_results(struct merge_work *w, json_t *body, struct merge_result *r, struct err *err);
 
 #endif

@@ -1,5 +1,5 @@
-/* What became of a merge: classes of paths, the trees of what was merged, and what is not merged
- * yet. Made from what the children read back. */
+/* The result of a merge: classes of paths, the trees of the merged paths, and the paths not merged
+ * yet. Made from the files that the children read back. */
 #include <stdlib.h>
 #include <string.h>
 

@@ -41,9 +41,9 @@ void ws_merged_release(struct ws_merged *m);
 /* Alike to git: kind, content, executable or not. */
 bool ws_state_alike(const struct ws_state *a, const struct ws_state *b);
 
-/* Work of @view that @m does not have; @m may be NULL. Git's own files are no work, nor are files
- * that are hash only unless they are large: what is ignored and can be made again is kept so. Calls
- * @fn (may be NULL) for each. @large: how many of them are hash only. Returns how many. */
+/* Work of @view that @m does not have; @m may be NULL. Git's own files don't count as work, nor do
+ * files that are hash only unless they are large: ignored files that can be made again are kept so.
+ * Calls @fn (may be NULL) for each. @large: how many of them are hash only. Returns how many. */
 typedef void ws_rest_fn(void *self, const char *path, size_t len, const char *why);
 size_t ws_merged_rest(const struct ws_merged *m, const struct ws_view *view, ws_rest_fn *fn,
 		      void *self, size_t *large);

@@ -43,8 +43,8 @@ struct ws_node *node_new(struct ws_node *up, const char *name, size_t len)
 	return n;
 }
 
-/* Down to the first leaf, free it, go on from its parent: no recursion, depth is the box's
- * choice. */
+/* Goes down to the first leaf, frees it, continues from its parent: no recursion, as the sandbox
+ * chooses the depth. */
 void node_free(struct ws_node *n)
 {
 	struct ws_node *top = n;

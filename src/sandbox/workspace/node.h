@@ -1,8 +1,8 @@
 /* The paths of one workspace that are or were different from its base, as a tree of names. Private
  * to the workspace.
  *
- * A node is there while its path differs from the base, lies in the upper, or has such nodes below
- * it. One thread at a time. */
+ * A node exists while its path differs from the base, is in the upper, or has such nodes below it.
+ * One thread at a time. */
 #ifndef SANDBOX_WORKSPACE_NODE_H
 #define SANDBOX_WORKSPACE_NODE_H
 
@@ -36,7 +36,7 @@ struct ws_node {
 	bool rewritten : 1;
 	bool dirty : 1;				 /* trees of this directory must be written anew */
 	bool changed : 1;			 /* is in the list of changed nodes */
-	bool hash_only_known : 1, hash_only : 1; /* directories: rule for what is below */
+	bool hash_only_known : 1, hash_only : 1; /* directories: rule for the files below */
 	char name[];
 };
 

@@ -229,7 +229,7 @@ static int some_hunks(const struct pick_file *f, const struct ws_path *path,
 		rc = err_set(err, ERR_INVALID, "'%s' has no hunks: take it as a whole with --path",
 			     path->path);
 	if (rc == 0 && f->nr && f->hunk[f->nr - 1] > p.nr)
-		rc = err_set(err, ERR_NOENT, "'%s' has %zu hunk%s, there is no hunk %u", path->path,
+		rc = err_set(err, ERR_NOENT, "'%s' has %zu hunk%s: hunk %u not found", path->path,
 			     p.nr, p.nr == 1 ? "" : "s", f->hunk[f->nr - 1]);
 	if (rc == 0 && f->nr_ranges && memcmp(f->seen.b, path->now.oid.b, sizeof(f->seen.b)) != 0)
 		rc = err_set(err, ERR_INVALID,

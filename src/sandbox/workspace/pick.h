@@ -1,11 +1,12 @@
-/* What a person takes of a box's changes, from words to choices of a merge.
+/* The part of a sandbox's changes that you accept, from words to choices of a merge.
  *
  * Files by pattern, hunks by "FILE:1,3,5-7" (the n-th @@ of FILE in 'diff'), or by
- * "FILE:OID@SKIP,LINES+SKIP,LINES@...": the ranges that were on a screen (SKIP lines stand before
- * the range, in the old and in the new content) and the new content they were ranges of, so that
- * what is taken is what was seen, or is refused; "=BASE64" behind a range: these lines instead of
- * those of the new content. "FILE:OID" is the whole file, if it is still that content. Paths that
- * nothing names are left; without any word all is taken. Pure but for the store, any thread. */
+ * "FILE:OID@SKIP,LINES+SKIP,LINES@...": the ranges shown on a screen (SKIP lines come before the
+ * range, in the old and in the new content) and the new content that they were ranges of, so that
+ * exactly the lines you saw are accepted, or refused; "=BASE64" behind a range: these lines instead
+ * of those of the new content. "FILE:OID" is the whole file, if it still has that content. Paths
+ * that no word names are rejected; without any word all are accepted. Pure except for the store,
+ * any thread. */
 #ifndef SANDBOX_WORKSPACE_PICK_H
 #define SANDBOX_WORKSPACE_PICK_H
 
@@ -55,7 +56,7 @@ struct merge_choices {
 NODISCARD int pick_choices(struct pick *p, const char *repo, const struct ws_view *v,
 			   const struct ws_store *st, struct merge_choices *out, struct err *err);
 void merge_choices_release(struct merge_choices *c);
-/* After all repositories: what was asked for and is not there. */
+/* After all repositories: requested files and hunks that do not exist. */
 NODISCARD int pick_check(const struct pick *p, struct err *err);
 
 #endif

@@ -191,7 +191,7 @@ static bool is_git(const struct ws_node *n)
 	return n->name_len == 4 && !memcmp(n->name, ".git", 4) && n->up && !n->up->up;
 }
 
-/* Trees of @d and of what is below and dirty. The depth is bounded by UPPER_DEPTH_MAX, a frame is
+/* Trees of @d and of its dirty subdirectories. The depth is bounded by UPPER_DEPTH_MAX, a frame is
  * small. */
 static void write_dir(const struct ws_store *st, struct ws_node *d)
 {
@@ -380,7 +380,7 @@ static int snapshot_look(struct ws *w, const struct ws_how *how, bool *full_out,
 	int rc;
 	if (w->watch && !told_all)
 		watch_free(&w->watch);
-	watch_begin(w); /* before the walk: what comes after it is told */
+	watch_begin(w); /* before the walk: it reports later changes */
 	if (w->n && (how->told || part)) {
 		rc = upper_walk_only(&w->upper, how->told ? how->told : &told, err);
 		w->since_full++;

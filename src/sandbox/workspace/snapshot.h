@@ -1,6 +1,6 @@
-/* One layer of a workspace (a repository of a box, or its home) and its snapshots: from descriptors
- * and what was known to git objects and the body of a snapshot.taken event. Worker thread, one at a
- * time per layer; commits nothing itself.
+/* One layer of a workspace (a repository of a sandbox, or its home) and its snapshots: makes git
+ * objects and the body of a snapshot.taken event from descriptors and known state. Worker thread,
+ * one at a time per layer; commits nothing itself.
  *
  * What a snapshot says (DESIGN.md 4, 6): every path that differs from the base, and no other. 1.
  * tree: git tree of these paths as they are now; under: git tree of the same paths as the base has
@@ -30,7 +30,7 @@ struct ws;
 struct ws_opts {
 	const char *name; /* of the layer; "" is /workspace itself */
 	bool copy;	  /* the upper is a copy of the whole lower (profile reduced) */
-	/* a copy that a box may have worked in before: it goes on where it was */
+	/* a copy in which a sandbox may have worked before: used as it is */
 	bool again;
 	uint64_t keep_max; /* 0: 16 MiB */
 	/* patterns as in .gitignore; NULL: node_modules, target and their like */
@@ -59,10 +59,10 @@ struct ws_how {
 	/* processes are alive (frozen): syncfs first, so that stores through mappings show */
 	bool sync;
 };
-/* Looks at the files. 1: *body_out is the event's body (owned by the caller; the caller adds prev,
- * by, shared, alive) and what it names has been added to @st. 0: nothing has changed since the last
- * one. -1: failure; what was found is told by the next call that succeeds. The first call always
- * gives a body. */
+/* Scans the files. 1: *body_out is the event's body (owned by the caller; the caller adds prev, by,
+ * shared, alive) and the objects that it names have been added to @st. 0: no change since the last
+ * one. -1: failure; the next successful call reports the changes found. The first call always gives
+ * a body. */
 NODISCARD int ws_take(struct ws *w, const struct ws_store *st, const struct ws_how *how,
 		      json_t **body_out, struct err *err);
 
@@ -77,8 +77,8 @@ struct ws_stats {
 	size_t touched; /* that differ from the base */
 	size_t looked;	/* entries looked at by the last ws_take */
 	const char *
-		hint; /* "none" (nothing to gain yet), "on trial", "trusted", "off" (not to be had, or it missed
-			     something) */
+		hint; /* "none" (nothing to gain yet), "on trial", "trusted", "off" (unavailable, or it
+			 missed something) */
 };
 void ws_stats(const struct ws *w, struct ws_stats *out);
 const char *ws_name(const struct ws *w);

@@ -56,7 +56,7 @@ static int parse_entry(const char *bytes, size_t len, size_t *pos, struct tree_e
 	n.name = bytes + at;
 	n.name_len = (size_t)(nul - n.name);
 	if (n.name_len == 0 || memchr(n.name, '/', n.name_len))
-		return bad_tree(err, at, "a name that is none");
+		return bad_tree(err, at, "an invalid name");
 	at += n.name_len + 1;
 	if (len - at < sizeof(n.oid.b))
 		return bad_tree(err, at, "cut off");
@@ -214,7 +214,7 @@ static int edit_name(const struct ws_store *st, const struct group *g, const str
 	for (size_t i = 0; i < g->nr_below; i++)
 		any |= g->below[i]->mode != 0;
 	if (!any && !sub_dir)
-		return 0; /* removals below what is no directory (any more) */
+		return 0; /* removals below a path that is not a directory (now) */
 	if (edit_dir(st, &sub, g->below, g->nr_below, skip + g->len + 1, depth + 1, &o->oid, &empty,
 		     err) < 0)
 		return -1;

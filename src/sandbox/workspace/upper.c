@@ -174,8 +174,8 @@ static bool stat_entry(struct walk *w, const struct walk_dent *d, struct ws_node
 		return true;
 	if (errno != EACCES)
 		return false;
-	/* A directory that may be listed but not entered: what can be opened for us is, the rest is
-	 * known by its type.
+	/* A directory that may be listed but not entered: entries that can be opened for us are,
+	 * the rest is known by its type.
 	 */
 	struct ws_node *tmp = node_new(NULL, d->name, strlen(d->name));
 	tmp->up = dir;
@@ -384,7 +384,7 @@ static int look_name(struct walk *w, const char *name, size_t len, bool deep, st
 	return n && n->in_upper ? walk_vanish(w, n, err) : 0;
 }
 
-/* The entries of @told from @from on that lie in the same directory. Returns the first that does
+/* The entries of @told from @from on that are in the same directory. Returns the first that is
  * not. */
 static size_t look_names(struct walk *w, const struct strv *told, size_t from, int *rc,
 			 struct err *err)

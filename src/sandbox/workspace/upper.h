@@ -1,11 +1,11 @@
-/* Looking at what a box has written: the walk of an overlay's upper (or, in the profile reduced, of
- * the whole copy), as changes of nodes. Private to the workspace; worker thread.
+/* Scans the files that a sandbox has written: the walk of an overlay's upper (or, in the isolation
+ * level reduced, of the whole copy), as changes of nodes. Private to the workspace; worker thread.
  *
  * Entries whose stamp (inode, size, times, mode) is as before cost one stat. Names, types and
  * contents are the box's choice: nothing is followed, FIFOs, sockets and devices are never opened,
  * depth and number are bounded. Overlay format: Documentation/filesystems/overlayfs.rst: a whiteout
  * is a character device 0:0; an opaque directory has the attribute user.overlay.opaque
- * (trusted.overlay.opaque when root mounted it) = "y"; what is copied up is complete. */
+ * (trusted.overlay.opaque when root mounted it) = "y"; a file that is copied up is complete. */
 #ifndef SANDBOX_WORKSPACE_UPPER_H
 #define SANDBOX_WORKSPACE_UPPER_H
 
@@ -28,7 +28,7 @@ struct upper {
 	struct ws_store store;
 	struct ws_node *root;
 	size_t nr_nodes;
-	bool primed;   /* copy: what it was made of is known */
+	bool primed;   /* copy: its original files are known */
 	uint32_t walk; /* number of the walk */
 	/* nodes whose state is not what it was at the snapshot before; owned list */
 	struct ws_node **changed;
@@ -49,11 +49,11 @@ void upper_release(struct upper *u);
 /* Of a copy that a box has worked in before: before the first walk, so that it is held against the
  * lower and not taken for it. */
 NODISCARD int upper_prime(struct upper *u, struct err *err);
-/* Walks everything. ERR_FULL past the bound on paths, ERR_TIMEOUT past that on time; what is deeper
- * than UPPER_DEPTH_MAX is left out and stands in deep. */
+/* Walks everything. ERR_FULL past the bound on paths, ERR_TIMEOUT past that on time; paths deeper
+ * than UPPER_DEPTH_MAX are left out and listed in deep. */
 NODISCARD int upper_walk(struct upper *u, struct err *err);
-/* Looks only at the entries named: paths, sorted by bytes; one that ends in '/' is a directory to
- * be walked with all below it. What has a path that is told of must be told of too if it is new. */
+/* Scans only the entries named: paths, sorted by bytes; one that ends in '/' is a directory to be
+ * walked with all below it. A new directory of a named path must be named, too. */
 NODISCARD int upper_walk_only(struct upper *u, const struct strv *told, struct err *err);
 /* Empties the list of changed nodes and prunes. */
 void upper_settled(struct upper *u);

@@ -163,7 +163,7 @@ static int workspace_view_load_side(struct loader *l, const struct ws_store *st,
 	if (!hex)
 		return 0;
 	if (!object_parse(hex, &id))
-		return err_set(err, ERR_DAMAGED, "snapshot: %s is no object name", key);
+		return err_set(err, ERR_DAMAGED, "snapshot: invalid object name in %s", key);
 	l->base = base;
 	if (!strcmp(key, "attrs")) {
 		struct attrs_job j = { l, st };

@@ -1,5 +1,5 @@
 /* A recorded snapshot, read back: every path that differed from the base, with both sides. Any
- * thread; what is read lives until ws_view_release. */
+ * thread; its contents live until ws_view_release. */
 #ifndef SANDBOX_WORKSPACE_VIEW_H
 #define SANDBOX_WORKSPACE_VIEW_H
 

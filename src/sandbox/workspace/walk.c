@@ -66,7 +66,7 @@ void walk_set_now(struct upper *u, struct ws_node *n, const struct ws_state *now
 		node_dirty(n);
 }
 
-/* What lies in the workspace's own .git is kept whatever the rules say. */
+/* Files of the workspace's own .git are kept whatever the rules say. */
 static bool walk_is_admin(const struct buf *path)
 {
 	const char *p = buf_cstr(path);
@@ -104,7 +104,7 @@ struct content_rule walk_rule(struct walk *w, struct ws_node *n)
 	return r;
 }
 
-/* State of entry @n of the lower's directory @dir; what it holds goes into base_bytes. */
+/* State of entry @n of the lower's directory @dir; its content goes into base_bytes. */
 static struct ws_state lower_state(struct walk *w, struct ws_node *n, int dir)
 {
 	struct ws_state s = { .kind = WS_NONE, .nlink = 1 };

@@ -39,8 +39,8 @@ int walk_list(struct walk *w, int dir, walk_dent_fn *fn, void *arg, struct err *
 
 extern const struct ws_state walk_nothing;
 
-/* Asks whoever may open what our uid may not; @which is "upper" or "lower". -1 and errno as it
- * was. */
+/* Asks a process that may open files that our uid may not; @which is "upper" or "lower". -1 and
+ * errno unchanged. */
 int walk_open(struct walk *w, const char *which, const struct ws_node *n);
 /* for reading a file */
 int walk_open_entry(struct walk *w, const char *which, int dir, const struct ws_node *n);
