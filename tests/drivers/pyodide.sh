@@ -102,5 +102,5 @@ cp "$node" "$HOME/node"
 refused "$(box '' '' "$HOME/node")" 'would show the box your home; put it in a folder of its own' 'node in the home'
 rm "$HOME/node"
 refused "$(box ', "net": ["example.org:443"]')" 'pyodide has no sockets: leave out net' 'a network'
-refused "$(box ', "hots": "x"')" "no option 'hots'|has no 'hots'|'hots'" 'a wrong option'
+refused "$(box ', "hots": "x"')" "unknown option 'hots'|has no 'hots'|'hots'" 'a wrong option'
 finish

@@ -110,9 +110,13 @@ none=$(each 0) six=$(each 6)
 like "$(grep -ao '"text":"changed [^"]*' each.out)" 'f6 .*1 file changed, 1 added' 'what commands change is seen'
 is "$((six - none))" 6 'and each of them costs one request'
 if ! grep -q '^  poll = ' "$here/../../plugins/sandboxes/$kind.lua"; then # output of the others is fetched
-	none=$(each 0 yes) six=$(each 6 yes)
+	# a shell's start costs one request or more, depending on when its first words arrive: on a busy machine measure again
+	for _ in 1 2 3; do
+		none=$(each 0 yes) six=$(each 6 yes)
+		[ "$((six - none))" -ge 5 ] && [ "$((six - none))" -le 7 ] && break
+	done
 	like "$(grep -ao '"text":"changed [^"]*' each.out)" 'f6 .*1 file changed, 1 added' 'so it is in a shell that stays'
-	[ "$((six - none))" -ge 5 ] && [ "$((six - none))" -le 7 ] # how a shell begins costs one request or two, as its first words come
+	[ "$((six - none))" -ge 5 ] && [ "$((six - none))" -le 7 ]
 	ok $? "where each of them costs one, too ($six after $none)"
 fi
 cat >put.lua <<'L'
@@ -349,9 +353,9 @@ timeout 60 "$sg" run --no-tui gone.lua --json -- "$kind" </dev/null >gone.out 2>
 wait_for 30 waits
 fake vanish >/dev/null
 wait $!
-like "$(grep -a '"said ' gone.out)" 'interrupted|no more|gone' 'a box that is killed behind our back: the command says so'
-like "$(stays fake vanish)" '"text":"said (this shell has ended: [^|]*(no more|gone)|[^|]*(no more|gone)[^|]*; how)' 'so does a shell'
-like "$(grep -a '"kind":"action.ended"' gone.out)" '"end":"interrupted","why":"[^"]*(no more|gone|how it ended is not known)' 'and its end'
+like "$(grep -a '"said ' gone.out)" 'interrupted|no longer|gone' 'a box that is killed behind our back: the command says so'
+like "$(stays fake vanish)" '"text":"said (this shell has ended: [^|]*(no longer|gone)|[^|]*(no longer|gone)[^|]*; how)' 'so does a shell'
+like "$(grep -a '"kind":"action.ended"' gone.out)" '"end":"interrupted","why":"[^"]*(no longer|gone|how it ended is not known)' 'and its end'
 # what follows is the same code for all of them
 [ "$kind" != daytona ] || try_box "{\"backend\": \"$kind\"}" "$kind" ''
 [ "$kind" = daytona ] || [ -n "${LONG:-}" ] || finish

@@ -58,5 +58,5 @@ refused "$(box there '' "$t/ssh/stranger")" 'Host key verification failed; conne
 refused '{"backend": "ssh"}' 'needs a machine: host = ' 'no machine'
 refused "$(box -oProxyCommand=x)" 'is not the name of a machine' 'an option for a name'
 refused "$(box there ', "key": "/nowhere/key"')" "the key '/nowhere/key' cannot be read" 'a key that is not there'
-refused "$(box there ', "hots": "x"')" "no option 'hots'" 'a wrong option'
+refused "$(box there ', "hots": "x"')" "unknown option 'hots'" 'a wrong option'
 finish
