@@ -127,9 +127,9 @@ static const struct known *agent_inside_lookup(const char *name, const char *con
 	const char *near = nearest_name(name, names);
 	for (size_t i = 0; !near && i < nr; i++)
 		near = strncmp(name, names[i], 2) ? NULL : names[i];
-	err_set(err, ERR_USAGE, "--agent: no agent '%s'%s%s%s (known: %s, custom; or FILE.lua)",
-		name, near ? " (did you mean '" : "", near ? near : "", near ? "'?)" : "",
-		buf_cstr(&all));
+	err_set(err, ERR_USAGE,
+		"--agent: unknown agent '%s'%s%s%s (known: %s, custom; or FILE.lua)", name,
+		near ? "; did you mean '" : "", near ? near : "", near ? "'?" : "", buf_cstr(&all));
 	return NULL;
 }
 

@@ -134,7 +134,7 @@ nr=59
 run --hold 'touch ...' 'perl -e "exec {\"/bin/touch\"} \"x\", \"a\""; /proc/self/root/bin/touch b; perl -e "\$p = \"/bin/touch\"; syscall('$nr', \$p, 0, 0)"
 perl -e "\$p = \"/bin/touch\"; \$a = pack(\"Q*\", 8, 0); syscall('$nr', \$p, \$a, 0); print int(\$!)"; exec ls touch'
 is "$(ran | grep -c '^[^ ]*touch\|^x a') $(field action.requested argv | grep -c "^\['/[a-z/]*/bin/touch', '[ab]'\]\|^\['/bin/touch', 'a'\]\|^\['/bin/touch'\]")" '0 3' 'a file waits, whatever it is called and on whatever way'
-like "$(field box.warn text)" 'cannot be read' 'what cannot be read is refused'
+like "$(field box.warn text)" 'name can.t be read' 'what cannot be read is refused'
 like "$(ran)" '^ls touch' 'and nothing else'
 run --hold 'env x' 'env $(for i in $(seq 70); do echo A$i=1; done) true; printf "%s" $(seq 70) >/dev/null; ls $(seq 70)'
 is "$(field action.requested tool | grep -c execve) $(ran | grep -c '^env ') $(ran | grep -c '^ls 1 2')" '1 0 1' 'of more words than are read the first one decides'

@@ -168,7 +168,7 @@ c = b.tool("sandbox_list")["structuredContent"]["sandboxes"]
 check(c == ["default-2"], "and sees no other", c)
 o = b.tool("sandbox_create", name="mine")["structuredContent"]["sandbox_id"]
 r = a.tool("sandbox_exec", cmd="true", sandbox_id=o)
-check(r["isError"] and "no sandbox" in r["content"][0]["text"], "nobody uses that of another", r)
+check(r["isError"] and "sandbox not found" in r["content"][0]["text"], "nobody uses that of another", r)
 
 # --- streams ---
 r = a.post("tools/call", {"name": "sandbox_exec", "arguments": {"cmd": "sleep 2.5; echo late"}})
