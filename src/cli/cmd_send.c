@@ -652,8 +652,9 @@ static int send_live(struct cmd_ctx *ctx, const struct aim *a)
 		rc = edit_held(c, cmd_word(ctx, 0), opts, &err);
 	if (!strcmp(ctx->command->name, "approve") || !strcmp(ctx->command->name, "deny"))
 		send_others(ctx, c, cmd_word(ctx, 0), opts);
-	if (rc == 0 && !strcmp(ctx->command->name, "approve"))
-		print_merge(ctx, c, cmd_word(ctx, 0));
+	for (size_t i = 0; rc == 0 && !strcmp(ctx->command->name, "approve") && cmd_word(ctx, i);
+	     i++)
+		print_merge(ctx, c, cmd_word(ctx, i));
 	if (rc < 0) {
 		json_decref(words);
 		json_decref(opts);

@@ -10,7 +10,8 @@
 #include "ui/model/facts.h"
 #include "ui/model/source.h"
 
-static void deny_filter_print(struct cmd_ctx *ctx, struct source *s, uint64_t action)
+/* To @out; a question needs the list even with --quiet and --json, and then it isn't a result. */
+static void deny_filter_print(FILE *out, struct source *s, uint64_t action)
 {
 	CLEANUP(json_release) json_t *req = source_body(s, action);
 	const struct model_action *act = model_action(&s->model, action);
@@ -19,13 +20,14 @@ static void deny_filter_print(struct cmd_ctx *ctx, struct source *s, uint64_t ac
 	buf_printf(&line, "#%" PRIu64 " %s %s: ", action, agent ? agent->name : "",
 		   act ? act->kind : "");
 	describe_action(req, &line);
-	cmd_print_safe(ctx->out, line.data, line.len, false);
-	fputc('\n', ctx->out);
+	cmd_print_safe(out, line.data, line.len, false);
+	fputc('\n', out);
 }
 
 static json_t *deny_filter_find(struct cmd_ctx *ctx, struct source *s, const struct filter *f)
 {
 	json_t *words = json_pack("[s]", "deny");
+	bool result = !ctx->json && !ctx->quiet;
 	for (size_t i = 0; i < s->model.nr_held; i++) {
 		uint64_t action = s->model.held[i];
 		CLEANUP(json_release) json_t *facts = facts_row(s, action);
@@ -33,8 +35,8 @@ static json_t *deny_filter_find(struct cmd_ctx *ctx, struct source *s, const str
 			continue;
 		CLEANUP(free_ptr) char *id = mem_printf("%" PRIu64, action);
 		json_array_append_new(words, json_string(id));
-		if (!ctx->json && !ctx->quiet)
-			deny_filter_print(ctx, s, action);
+		if (result || !cmd_has(ctx, "yes"))
+			deny_filter_print(result ? ctx->out : ctx->err, s, action);
 	}
 	return words;
 }
@@ -42,7 +44,11 @@ static json_t *deny_filter_find(struct cmd_ctx *ctx, struct source *s, const str
 static bool deny_filter_sure(struct cmd_ctx *ctx, size_t nr)
 {
 	CLEANUP(buf_release) struct buf answer = BUF_INIT;
-	CLEANUP(free_ptr) char *question = mem_printf("Deny %zu actions? (y/n) ", nr);
+	CLEANUP(free_ptr)
+	char *question = mem_printf("Deny %zu action%s%s? (y/n) ", nr, nr == 1 ? "" : "s",
+				    cmd_has(ctx, "kill")    ? " and end their agents"
+				    : cmd_has(ctx, "pause") ? " and pause their agents"
+							    : "");
 	return cmd_has(ctx, "yes") || (isatty(0) && cmd_ask(ctx, question, &answer) &&
 				       (*buf_cstr(&answer) == 'y' || *buf_cstr(&answer) == 'Y'));
 }
@@ -60,7 +66,14 @@ json_t *deny_filtered(struct cmd_ctx *ctx, const struct control_client *c, struc
 		return NULL;
 	}
 	json_get_bytes(json_object_get(control_client_welcome(c), "path"), &path);
-	if (cmd_filter(ctx, &f, err) < 0 || source_open(&s, buf_cstr(&path), err) < 0) {
+	if (cmd_has(ctx, "session") || cmd_has(ctx, "rule")) {
+		err_set(err, ERR_USAGE, "deny: --session and --rule take one ID, not --filter");
+		return NULL;
+	}
+	if (cmd_filter(ctx, &f, err) < 0 || filter_known_before(f, err) < 0 ||
+	    source_open(&s, buf_cstr(&path), err) < 0) {
+		if (err->code == ERR_INVALID) /* a filter that can't hold of a pending action */
+			err->code = ERR_USAGE;
 		filter_free(&f);
 		return NULL;
 	}

@@ -33,6 +33,10 @@ is $? 1 "one that is decided is named"
 "$sg" deny --filter 'cmd~"^true"' </dev/null >out 2>&1
 is $? 1 "a filter asks before it denies"
 is "$(grep -c true out)" 2 "after it has listed what it found"
+"$sg" deny --filter 'not exit:0' --yes </dev/null >out 2>&1
+is $? 2 "a filter over the end of an action can't select pending ones"
+"$sg" deny --filter 'cmd~"^true"' --yes --rule x </dev/null >out 2>&1
+is $? 2 "a rule is made from one action"
 "$sg" deny >out 2>&1
 is $? 2 "neither an ID nor a filter"
 "$sg" deny --filter 'cmd~"^true"' --yes -m 'not now' </dev/null >out 2>&1

@@ -45,6 +45,8 @@ is $? 2 "a part without a word about it is refused"
 [ $? -ne 0 ]
 ok $? "it cannot be approved over the head of who left something"
 like "$(cat out)" 'left in the review' "and says so"
+"$sg" approve "$what" "$what" --json </dev/null >out 2>&1
+is "$(grep -o '"failed":\[{"action":[0-9]*' out | grep -c "${what##*#}")" 1 "nor as one of several"
 "$sg" approve "$what" --path c.txt --hunks a.txt:1,9 </dev/null >out 2>&1
 wait_for 10 sh -c "! '$sg' ls --json | grep -q running"
 like "$(notes)" "refused: .*hunk 9 not found" "a hunk that is not there ends it, with its reason"

@@ -37,6 +37,20 @@ static int read_decide(struct ask_for *a, struct decide *d, struct err *err)
 	return command_opt_int(a->line, "uses", 1, INT32_MAX, &d->waiver_uses, err);
 }
 
+/* A merge takes the reviewed parts, whatever way it is approved. */
+static int decide_one(struct ask_for *a, struct decide *d, json_t *went, struct err *err)
+{
+	CLEANUP(json_release) json_t *opts = command_line_opts(a->line);
+	struct tree_request rq = { .s = a->s, .who = a->rq->who };
+	if (d->decision == DECIDE_APPROVE && trees_review_approve(&rq, d->action, opts, err) < 0)
+		return -1;
+	d->others_done = went;
+	int rc = gate_decide(a->s->gate, d, err);
+	if (rc < 0)
+		trees_review_forget(a->s, d->action);
+	return rc;
+}
+
 static int super_decide(struct ask_for *a, struct decide *d, json_t *out, struct err *err)
 {
 	const char *rule = command_opt(a->line, "rule"), *list = command_opt(a->line, "others");
@@ -56,17 +70,10 @@ static int super_decide(struct ask_for *a, struct decide *d, json_t *out, struct
 			       ? -1
 			       : 1;
 	}
-	CLEANUP(json_release) json_t *opts = command_line_opts(a->line);
-	struct tree_request rq = { .s = a->s, .who = a->rq->who };
-	if (d->decision == DECIDE_APPROVE && trees_review_approve(&rq, d->action, opts, err) < 0)
-		return -1;
 	CLEANUP(json_release) json_t *went = json_array();
-	d->others_done = went;
-	int rc = gate_decide(a->s->gate, d, err);
+	int rc = decide_one(a, d, went, err);
 	if (json_array_size(went))
 		json_put(out, "others", json_incref(went));
-	if (rc < 0)
-		trees_review_forget(a->s, d->action);
 	super_changed(a->s);
 	return rc;
 }
@@ -104,8 +111,8 @@ static int several_fit(struct ask_for *a, enum decision how, struct err *err)
 	return 0;
 }
 
-/* Each is decided for itself: one that somebody else has decided meanwhile is named, and stops no
- * other. */
+/* Decides each action separately: one that another client has decided meanwhile is named and
+ * doesn't stop the others. */
 static int decide_several(struct ask_for *a, enum decision how, json_t *out, struct err *err)
 {
 	json_t *done = json_array(), *failed = json_array();
@@ -122,8 +129,7 @@ static int decide_several(struct ask_for *a, enum decision how, json_t *out, str
 		if (command_args_id(command_args_word(a, i), &d.action, err) < 0)
 			return -1;
 		CLEANUP(json_release) json_t *went = json_array();
-		d.others_done = went;
-		if (gate_decide(a->s->gate, &d, &why) == 0) {
+		if (decide_one(a, &d, went, &why) == 0) {
 			json_array_append_new(done, json_integer((json_int_t)d.action));
 			continue;
 		}
