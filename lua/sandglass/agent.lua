@@ -165,10 +165,13 @@ local function run_tool(chat, t, args)
   end
   if not ok then
     local e = rt.as_error(value)
+    if not t.builtin and not t.gated then
+      rt.tell("tool.end", { event = allowed.event, ok = false, text = end_text(nil, e) })
+    end
     if e.code == "script" or e.code == "cancelled" or e.code == "budget" then error(e, 0) end
     value, why = nil, e
   end
-  if not t.builtin and not t.gated then
+  if ok and not t.builtin and not t.gated then
     rt.tell("tool.end", { event = allowed.event, ok = why == nil, text = end_text(value, why) })
   end
   return value, why, ctx.edited

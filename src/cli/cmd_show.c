@@ -368,8 +368,11 @@ static void print_event(struct cmd_ctx *ctx, struct session *s, const struct eve
 		return;
 	}
 	if (ev->kind == EV_ACTION_REQUESTED && !ctx->verbose &&
-	    show_card(ctx, session_path(s), ev->seq))
+	    show_card(ctx, session_path(s), ev->seq)) {
+		if (!ctx->quiet)
+			fputs("the request as recorded: --verbose\n", ctx->out);
 		return;
+	}
 	make_whole(s, ev, body);
 	/* for reading; the line with --json has it as it is */
 	char *pretty = json_dumps(body, JSON_INDENT(2) | JSON_ENCODE_ANY);

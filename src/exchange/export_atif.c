@@ -73,7 +73,7 @@ static void export_atif_put_content(json_t *result, const struct step_call *c, c
 	if (c->told) /* what the model was shown, which may be less than there was */
 		json_put(result, "content", json_text(c->told, c->told_len));
 	else if (c->result)
-		json_put(result, "content", json_text(c->result, strlen(c->result)));
+		json_put(result, "content", json_text(c->result, c->result_len));
 	else if (a->seq && !strcmp(act_end(a), "denied"))
 		json_put(result, "content",
 			 json_sprintf("rejected: %s", json_str(a->ended, "why", "denied")));
@@ -104,6 +104,12 @@ static void put_call(struct atif *t, const struct step_call *c, json_t *calls, j
 		}
 		json_put(call, "extra", call_extra(&a));
 		json_put(result, "extra", result_extra(&a, bytes));
+	} else if (c->ended) { /* a script's own tool */
+		json_t *o = json_object();
+		json_put_str(o, "end", c->ok ? "ok" : "failed");
+		json_put_int(o, "output_bytes", (int64_t)c->result_bytes);
+		json_put_flag(o, "truncated", c->result_bytes > c->result_len);
+		json_put(result, "extra", o);
 	}
 	json_array_append_new(calls, call);
 	json_array_append_new(results, result);

@@ -145,6 +145,19 @@ static void put_approval(struct sample *p, const struct step_call *c, const stru
 	export_inspect_put_event(p, ev, "approval", a->ts_us);
 }
 
+/* Of a script's own tool, which has no action. */
+static json_t *tool_error_of(const struct step_call *c)
+{
+	if (c->action || !c->ended || c->ok)
+		return NULL;
+	json_t *o = json_object();
+	json_put_str(o, "type", "unknown");
+	json_put(o, "message",
+		 json_text(c->result ? c->result : "failed",
+			   c->result ? c->result_len : strlen("failed")));
+	return o;
+}
+
 static json_t *error_of(const struct act *a)
 {
 	const char *end = act_end(a);
@@ -168,11 +181,11 @@ static void export_inspect_put_tool(struct sample *p, const struct step_call *c,
 	CLEANUP(buf_release) struct buf text = BUF_INIT, how = BUF_INIT;
 	if (c->action && act_load(&a, p->x->s, c->action, &none) < 0)
 		export_lacks(p->x, "action #%" PRIu64 ": %s", c->action, none.text);
-	uint64_t bytes = a.seq ? act_output(&a, p->x->s, CONTENT_MAX, &text) : 0;
+	uint64_t bytes = a.seq ? act_output(&a, p->x->s, CONTENT_MAX, &text) : c->result_bytes;
 	const char *said = c->told ? c->told : c->result ? c->result : buf_cstr(&text);
-	size_t len = c->told ? c->told_len : c->result ? strlen(c->result) : text.len;
-	json_t *error = error_of(&a), *m = export_inspect_message("tool", said, len),
-	       *ev = call_json(c);
+	size_t len = c->told ? c->told_len : c->result ? c->result_len : text.len;
+	json_t *error = a.seq ? error_of(&a) : tool_error_of(c),
+	       *m = export_inspect_message("tool", said, len), *ev = call_json(c);
 	json_put(m, "tool_call_id", json_text(c->id, strlen(c->id)));
 	json_put(m, "function", json_text(c->name, strlen(c->name)));
 	json_put(m, "error", json_incref(error));

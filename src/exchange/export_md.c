@@ -126,11 +126,14 @@ static void export_md_put_tool(struct report *r, const struct step_call *c)
 
 static void export_md_put_result(struct report *r, const struct step_call *c)
 {
-	size_t len = c->result ? strlen(c->result) : 0;
+	size_t len = c->result_len > OUTPUT_MAX ? OUTPUT_MAX : c->result_len;
 	if (!len)
 		return;
 	fputc('\n', r->x->out);
-	export_md_put_block(r->x->out, c->result, len > OUTPUT_MAX ? OUTPUT_MAX : len);
+	export_md_put_block(r->x->out, c->result, len);
+	if (c->result_bytes > len)
+		fprintf(r->x->out, "%zu more bytes of this result are left out.\n\n",
+			c->result_bytes - len);
 }
 
 static void export_md_put_step(struct report *r, const struct step *st)

@@ -116,7 +116,7 @@
   bad.onclick = () => {
     stop();
     const from = at >= items.length ? 0 : at;
-    const i = items.findIndex((it, k) => k >= from && (it.type === "leak" || it.type === "action" && !it.good) && shown(k));
+    const i = items.findIndex((it, k) => k >= from && (it.type === "leak" || (it.type === "action" || it.type === "result") && !it.good) && shown(k));
     if (i >= 0) show(i + 1, true);
   };
   range.oninput = () => { stop(); show(+range.value, true); };

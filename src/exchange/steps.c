@@ -164,10 +164,14 @@ static void exchange_steps_end_tool(struct steps *st, const struct event *ev, co
 		struct step_call *c = &st->now.call[i];
 		if (c->ended || !ev->cause || (c->tool != ev->cause && c->action != ev->cause))
 			continue;
-		const char *text = json_str(body, "text", NULL);
+		CLEANUP(buf_release) struct buf text = BUF_INIT;
 		c->ended = true;
 		c->ok = json_flag(body, "ok", false);
-		c->result = text ? mem_strdup(text) : NULL;
+		if (!json_get_bytes(json_object_get(body, "text"), &text))
+			return;
+		c->result_len = text.len;
+		c->result_bytes = (size_t)json_int(body, "text_bytes", (int64_t)text.len);
+		c->result = mem_strndup(buf_cstr(&text), text.len);
 		return;
 	}
 }

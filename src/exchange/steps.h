@@ -22,7 +22,8 @@ struct step_call {
 	uint64_t tool;	 /* its tool.call, for a script's own tool without an action; 0: none */
 	bool ended, ok;	 /* tool.end of either was seen, with success */
 	char *result;	 /* its text; NULL: none. Owned */
-	char *told;	 /* what the model was given back; NULL: unknown. Owned */
+	size_t result_len, result_bytes; /* recorded; before it was cut */
+	char *told;			 /* what the model was given back; NULL: unknown. Owned */
 	size_t told_len;
 };
 
