@@ -123,6 +123,10 @@ int summary_of(struct session *s, struct summary *out, struct err *err)
 	struct sql_table t;
 	if (sql_own(s, figures_sql, 1, &t, err) < 0)
 		return -1;
+	if (t.rows != 1) { /* an aggregate has one row; a made-up file need not */
+		sql_table_release(&t);
+		return err_set(err, ERR_DAMAGED, "the statistics of this session can't be read");
+	}
 	*out = (struct summary){ .id = mem_strdup(session_id(s)),
 				 .name = mem_strdup(session_name(s)) };
 	summary_fill(out, s, &t);

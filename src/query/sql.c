@@ -122,7 +122,8 @@ static int sql_prepare(sqlite3 *db, const char *text, sqlite3_stmt **st, struct 
 	return 0;
 }
 
-static int sql_run(sqlite3 *db, sqlite3_stmt *st, size_t max_rows, struct sql_table *t,
+/* @timed: a stop is the time limit, and the rows so far are a result. */
+static int sql_run(sqlite3 *db, sqlite3_stmt *st, size_t max_rows, bool timed, struct sql_table *t,
 		   struct err *err)
 {
 	int rc, cols = sqlite3_column_count(st);
@@ -141,7 +142,11 @@ static int sql_run(sqlite3 *db, sqlite3_stmt *st, size_t max_rows, struct sql_ta
 		}
 		sql_take_row(st, t, &cap);
 	}
-	t->timeout = rc == SQLITE_INTERRUPT;
+	t->timeout = rc == SQLITE_INTERRUPT && timed;
+	if (rc == SQLITE_INTERRUPT && !timed)
+		return err_set(err, ERR_CANCELLED,
+			       "sql: stopped before its end: by you, or because it takes longer "
+			       "than a file of this size can need");
 	if (rc != SQLITE_DONE && !t->timeout)
 		return err_set(err, ERR_PARSE, "sql: %s", sqlite3_errmsg(db));
 	return 0;
@@ -163,7 +168,7 @@ static int select_until(struct session *s, const char *text, size_t max_rows, in
 		sqlite3_progress_handler(db, STEPS, sql_late, &until);
 	int rc = sql_prepare(db, text, &st, err);
 	if (rc == 0)
-		rc = sql_run(db, st, max_rows, out, err);
+		rc = sql_run(db, st, max_rows, until != 0, out, err);
 	sqlite3_finalize(st);
 	session_bound(s);
 	sqlite3_set_authorizer(db, NULL, NULL);

@@ -3,6 +3,7 @@
  * steps of SQLite's machine as any honest one of a file of that size needs. */
 #include <sys/stat.h>
 
+#include "base/mem.h"
 #include "record/read/read_priv.h"
 
 /* An event of 150 bytes is worth 10,000 steps, a hundred times what reading it takes; the least is
@@ -24,10 +25,24 @@ static int bound_begins(unsigned what, void *self, void *stmt, void *text)
 	return 0;
 }
 
+static uint64_t bound_size(const char *path)
+{
+	struct stat st;
+	return stat(path, &st) == 0 ? (uint64_t)st.st_size : 0;
+}
+
+static uint64_t bound_most(const struct session *s)
+{
+	CLEANUP(free_ptr) char *wal = mem_printf("%s-wal", s->path);
+	return LEAST_STEPS + (bound_size(s->path) + bound_size(wal)) * STEPS_PER_BYTE;
+}
+
 static int bound_passed(void *self)
 {
 	struct session *s = self;
 	s->steps += s->stop ? STOP_STEPS : LOOK_STEPS;
+	if (s->steps > s->most_steps) /* a running session's file has grown meanwhile */
+		s->most_steps = bound_most(s);
 	if (s->steps > s->most_steps)
 		s->endless = true;
 	return session_stopped(s) || s->endless;
@@ -35,9 +50,7 @@ static int bound_passed(void *self)
 
 void session_bound_db(struct session *s, sqlite3 *db)
 {
-	struct stat st;
-	uint64_t bytes = stat(s->path, &st) == 0 ? (uint64_t)st.st_size : 0;
-	s->most_steps = LEAST_STEPS + bytes * STEPS_PER_BYTE;
+	s->most_steps = bound_most(s);
 	sqlite3_trace_v2(db, SQLITE_TRACE_STMT, bound_begins, s);
 	sqlite3_progress_handler(db, s->stop ? STOP_STEPS : LOOK_STEPS, bound_passed, s);
 }
