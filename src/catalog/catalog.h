@@ -35,8 +35,8 @@ void catalog_finish_later(const struct catalog *c, const struct session_files *f
 
 /* Calls now and then with the sessions that are done; false ends the building. */
 typedef bool catalog_step_fn(void *self, size_t done, size_t all);
-/* Writes the shards that are missing, on two cores. @least: only if so many sessions are not in
- * it. *added_out: sessions. What was written before it was ended stays. */
+/* Writes missing shards, on two cores, if at least @least sessions are not in the catalog.
+ * *added_out: sessions. Shards written before @fn ended the building stay. */
 NODISCARD int catalog_build(const char *dir, size_t least, catalog_step_fn *fn, void *self,
 			    size_t *added_out, struct err *err);
 

@@ -4,6 +4,7 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -52,8 +53,8 @@ static void catalog_build_plan(struct catalog_build *b, const struct catalog *c)
 	free(count);
 }
 
-/* Whoever removes something from a session changes its file first, then looks for shards: under
- * the lock either we see the change, or they the shard. */
+/* A redaction or removal changes the session file first and then looks for shards: under the lock,
+ * either we see its change or it sees our shard. */
 static int catalog_build_publish(const struct catalog_build *b, size_t from, size_t to,
 				 struct shard_maker *m, struct err *err)
 {
@@ -100,6 +101,8 @@ static int catalog_build_one(const struct catalog_build *b, size_t from, size_t 
 	}
 	if (rc == 0 && shard_maker_count(m))
 		rc = catalog_build_publish(b, from, to, m, &err);
+	if (rc < 0 && err.code == ERR_BUSY) /* the next build reads these sessions again */
+		rc = 0;
 	shard_maker_free(&m);
 	return rc;
 }
@@ -163,6 +166,18 @@ static int catalog_build_run(const struct catalog_build *b, catalog_step_fn *fn,
 	return failed ? err_set(err, ERR_IO, "cannot write the catalog in '%s'", b->place) : 0;
 }
 
+/* One builder at a time: two would read the same sessions. */
+static int catalog_build_begin(const char *place, int *fd_out, struct err *err)
+{
+	CLEANUP(free_ptr) char *path = path_join(place, "building");
+	*fd_out = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+	if (*fd_out < 0)
+		return err_sys(err, "can't write '%s'", path);
+	if (flock(*fd_out, LOCK_EX | LOCK_NB) < 0)
+		return err_set(err, ERR_BUSY, "another process builds the catalog");
+	return 0;
+}
+
 int catalog_build(const char *dir, size_t least, catalog_step_fn *fn, void *self, size_t *added_out,
 		  struct err *err)
 {
@@ -174,8 +189,11 @@ int catalog_build(const char *dir, size_t least, catalog_step_fn *fn, void *self
 	if (rc == 0)
 		catalog_build_plan(&b, c);
 	bool wanted = rc == 0 && b.fresh && b.fresh >= least;
+	int busy = -1;
 	if (wanted)
 		rc = dir_make(place, 0700, err);
+	if (wanted && rc == 0)
+		rc = catalog_build_begin(place, &busy, err);
 	if (wanted && rc == 0)
 		rc = catalog_build_run(&b, fn, self, added_out, err);
 	for (size_t k = 0; wanted && rc == 0 && k < c->nr; k++)
@@ -183,6 +201,7 @@ int catalog_build(const char *dir, size_t least, catalog_step_fn *fn, void *self
 			unlink(c->shard[k].path);
 	for (size_t k = 0; wanted && rc == 0 && k < c->odd.nr; k++)
 		unlink(c->odd.item[k]);
+	fd_close(&busy);
 	free(b.due);
 	free(b.replaced);
 	session_files_release(&b.files);

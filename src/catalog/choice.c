@@ -16,7 +16,8 @@
 static bool choice_date(const char *text, int64_t *us_out)
 {
 	static const char *const form[] = { "%Y-%m-%d", "%Y-%m-%dT%H:%M", "%Y-%m-%dT%H:%M:%S" };
-	for (size_t i = 0; i < ARRAY_LEN(form); i++) {
+	/* strptime takes "26" for a year of the Roman empire */
+	for (size_t i = 0; i < ARRAY_LEN(form) && strspn(text, "0123456789") == 4; i++) {
 		struct tm tm = { .tm_isdst = -1 };
 		const char *end = strptime(text, form[i], &tm);
 		if (end && !*end) {
@@ -29,15 +30,10 @@ static bool choice_date(const char *text, int64_t *us_out)
 
 static bool choice_span(const char *text, int64_t *us_out)
 {
-	char *end;
-	long n = strtol(text, &end, 10);
-	int64_t s = !strcmp(end, "d")	? 86400
-		    : !strcmp(end, "h") ? 3600
-		    : !strcmp(end, "m") ? 60
-					: 0;
-	if (n <= 0 || !s || n > INT64_MAX / 1000000 / s)
+	int64_t us;
+	if (!clock_parse_span(text, &us) || us <= 0)
 		return false;
-	*us_out = clock_wall_us() - (int64_t)n * s * 1000000;
+	*us_out = clock_wall_us() - us;
 	return true;
 }
 
@@ -70,8 +66,8 @@ static bool choice_too_far(const struct session_choice *w, const struct session_
 	if (!end || *end)
 		return false;
 	int64_t day_us = (int64_t)timegm(&tm) * 1000000;
-	return (w->since_us && day_us + 2 * DAY_US < w->since_us) ||
-	       (w->until_us && day_us - DAY_US > w->until_us);
+	/* a fork's name is younger than its first event: it excludes nothing of --until */
+	return w->since_us && day_us + 2 * DAY_US < w->since_us;
 }
 
 static bool choice_has(const json_t *traits, const char *key, const char *text, bool whole)
@@ -117,6 +113,11 @@ static bool choice_by_file(const struct session_choice *w, const char *path)
 	arena_release(&arena);
 	session_close(&s);
 	return takes;
+}
+
+bool session_choice_any(const struct session_choice *w)
+{
+	return w->since_us || w->until_us || w->agent || w->model || w->repo;
 }
 
 bool session_choice_takes(const struct session_choice *w, const struct catalog *c,

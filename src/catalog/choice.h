@@ -12,6 +12,7 @@ struct session_choice {
 };
 /* ERR_USAGE names the option. */
 NODISCARD int session_choice_read(struct cmd_ctx *ctx, struct session_choice *out, struct err *err);
+bool session_choice_any(const struct session_choice *w); /* was anything asked? */
 /* One that can't be read is taken, so that the command names it. */
 bool session_choice_takes(const struct session_choice *w, const struct catalog *c,
 			  const struct session_file *f);

@@ -268,6 +268,12 @@ int cmd_ls(struct cmd_ctx *ctx)
 	if (session_choice_read(ctx, &choice, &err) < 0 ||
 	    command_opt_int(ctx->line, "max", 1, 1000000, &max, &err) < 0)
 		return cmd_fail(ctx, &err);
+	bool inside =
+		cmd_has(ctx, "waiting") || cmd_has(ctx, "agents") || cmd_has(ctx, "snapshots");
+	if (inside && session_choice_any(&choice))
+		return cmd_usage(ctx,
+				 "--since, --until, --agent, --model, and --repo choose sessions; "
+				 "they don't go with --waiting, --agents, or --snapshots");
 	if (cmd_has(ctx, "waiting"))
 		return ls_waiting(ctx);
 	if (cmd_has(ctx, "agents") || cmd_has(ctx, "snapshots"))
@@ -312,7 +318,8 @@ int cmd_ls(struct cmd_ctx *ctx)
 		fprintf(ctx->err, "sandglass: %zu older ones, 'sandglass ls --all' shows them\n",
 			left);
 	if (!shown && !ctx->quiet && !ctx->json)
-		say_none(ctx, cmd_word(ctx, 0) || filter, files.others);
+		say_none(ctx, cmd_word(ctx, 0) || filter || session_choice_any(&choice),
+			 files.others);
 	catalog_close(&catalog);
 	filter_free(&filter);
 	session_files_release(&files);

@@ -192,6 +192,21 @@ static bool cmd_prune_may(struct prune *p)
 	       (!strcmp(buf_cstr(&answer), "y") || !strcmp(buf_cstr(&answer), "yes"));
 }
 
+/* Its catalog entry may have another name. */
+static bool cmd_prune_uuid(const char *path, uint8_t uuid[UUID_LEN])
+{
+	struct session *s;
+	struct err none = ERR_INIT;
+	struct session_end end;
+	if (session_open(&s, path, &none) < 0)
+		return false;
+	bool known = session_end(s, &end, &none) == 0;
+	if (known)
+		memcpy(uuid, end.uuid, UUID_LEN);
+	session_close(&s);
+	return known;
+}
+
 static int cmd_prune_remove_one(struct cmd_ctx *ctx, const struct session_file *f, const char *why,
 				struct err *err)
 {
@@ -201,6 +216,8 @@ static int cmd_prune_remove_one(struct cmd_ctx *ctx, const struct session_file *
 		return -1;
 	CLEANUP(free_ptr) char *boxes = box_folder(f->id);
 	bool its = box_folder_is(boxes, f->path);
+	uint8_t uuid[UUID_LEN];
+	bool named = cmd_prune_uuid(f->path, uuid);
 	unmerged_forget(ctx, f->path);
 	int rc = tombstone_write(ctx->sessions, f, why, err);
 	if (rc == 0 && unlink(f->path) < 0)
@@ -210,7 +227,7 @@ static int cmd_prune_remove_one(struct cmd_ctx *ctx, const struct session_file *
 		unlink(name);
 	}
 	if (rc == 0)
-		catalog_forget(f->path, NULL);
+		rc = catalog_forget(f->path, named ? uuid : NULL, err);
 	CLEANUP(free_ptr) char *shared = share_socket(f->path); /* of one that was killed */
 	if (rc == 0)
 		unlink(shared);

@@ -166,8 +166,12 @@ static void cmd_report_one_file(struct figures *f, struct past *p, const char *p
 	} else {
 		cmd_report_add(f, &m);
 		tell_session(f, &m);
-		if (past_held(s, &p->working, take_held, f, &err) < 0)
+		if (past_held(s, &p->working, take_held, f, &err) < 0) {
 			p->unread++;
+			progress_clear(&p->working);
+			fprintf(f->ctx->err, "sandglass: %s: its approvals are not counted: %s\n",
+				session_id(s), err.text);
+		}
 		progress_clear(&p->working);
 	}
 	summary_release(&m);

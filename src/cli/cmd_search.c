@@ -194,6 +194,10 @@ static int search_all(struct search *q, struct err *err)
 {
 	struct session_files files = SESSION_FILES_INIT;
 	const char *in = cmd_opt(q->ctx, "in");
+	if (in && session_choice_any(&q->choice))
+		return err_set(err, ERR_USAGE,
+			       "--in names one session; --since, --until, --agent, --model, and "
+			       "--repo choose among all");
 	if (in) {
 		CLEANUP(free_ptr) char *path = NULL;
 		if (session_find(q->ctx->sessions, in, &path, err) < 0)
@@ -206,10 +210,10 @@ static int search_all(struct search *q, struct err *err)
 	struct catalog *catalog = catalog_open(q->ctx->sessions);
 	catalog_ask(catalog, q->filter);
 	for (size_t i = 0; i < files.nr && q->left > 0; i++) {
+		progress_at(&q->all, "searching", i, files.nr, "sessions");
 		if (!catalog_may_match(catalog, &files.item[i]) ||
 		    !session_choice_takes(&q->choice, catalog, &files.item[i]))
 			continue;
-		progress_at(&q->all, "searching", i, files.nr, "sessions");
 		search_file(q, files.item[i].path);
 	}
 	progress_clear(&q->all);

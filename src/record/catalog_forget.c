@@ -1,6 +1,7 @@
 #include "record/catalog_forget.h"
 
 #include <dirent.h>
+#include <errno.h>
 #include <fcntl.h>
 #include <sqlite3.h>
 #include <stdlib.h>
@@ -60,29 +61,38 @@ static bool shard_holds(const char *path, const char *file, const uint8_t *uuid)
 	return rc != SQLITE_DONE;
 }
 
-static void catalog_forget_in(const char *place, const char *file, const uint8_t *uuid)
+static int catalog_forget_in(const char *place, const char *file, const uint8_t *uuid,
+			     struct err *err)
 {
 	static const char suffix[] = ".shard";
 	DIR *d = opendir(place);
 	struct dirent *e;
+	int rc = 0;
+	if (!d && errno == ENOENT)
+		return 0;
 	if (!d)
-		return;
+		return err_sys(err, "catalog '%s': can't read it", place);
 	int lock = catalog_lock(place);
+	if (lock < 0)
+		rc = err_sys(err, "catalog '%s': can't lock it", place);
 	while ((e = readdir(d))) {
 		size_t len = strlen(e->d_name);
 		CLEANUP(free_ptr) char *path = path_join(place, e->d_name);
-		if (e->d_name[0] == '.' || !strcmp(e->d_name, "lock"))
+		if (e->d_name[0] == '.' || !strcmp(e->d_name, "lock") ||
+		    !strcmp(e->d_name, "building"))
 			continue;
-		if (len < sizeof(suffix) || strcmp(e->d_name + len - 6, suffix) != 0 ||
-		    shard_holds(path, file, uuid))
-			unlink(path);
+		if ((len < sizeof(suffix) || strcmp(e->d_name + len - 6, suffix) != 0 ||
+		     shard_holds(path, file, uuid)) &&
+		    unlink(path) < 0 && errno != ENOENT)
+			rc = err_sys(err, "catalog: can't remove '%s'", path);
 	}
 	closedir(d);
 	if (lock >= 0)
 		close(lock);
+	return rc;
 }
 
-void catalog_forget(const char *session_path, const uint8_t *uuid)
+int catalog_forget(const char *session_path, const uint8_t *uuid, struct err *err)
 {
 	const char *slash = strrchr(session_path, '/');
 	CLEANUP(free_ptr)
@@ -90,6 +100,6 @@ void catalog_forget(const char *session_path, const uint8_t *uuid)
 			  : mem_strdup("./");
 	const char *file = slash ? slash + 1 : session_path;
 	CLEANUP(free_ptr) char *here = path_join(dir, "catalog"), *cache = catalog_cache(dir);
-	catalog_forget_in(here, file, uuid);
-	catalog_forget_in(cache, file, uuid);
+	int rc = catalog_forget_in(here, file, uuid, err);
+	return catalog_forget_in(cache, file, uuid, err) < 0 ? -1 : rc;
 }

@@ -379,6 +379,11 @@ enum record_state record_state(const struct record *r)
 	return (enum record_state)atomic_load(&r->state);
 }
 
+const char *record_catalog_left(const struct record *r)
+{
+	return *r->catalog_left ? r->catalog_left : NULL;
+}
+
 uint64_t record_head(const struct record *r)
 {
 	return r->head;

@@ -253,7 +253,9 @@ static void writer_scrub(struct record *r, struct batch *first)
 		return;
 	while (!r->abandon && store_scrub(r->store) == STORE_RETRY)
 		wait_ms(r, 20);
-	catalog_forget(r->path, r->uuid);
+	struct err left = ERR_INIT;
+	if (catalog_forget(r->path, r->uuid, &left) < 0)
+		snprintf(r->catalog_left, sizeof(r->catalog_left), "%s", left.text);
 	writer_note(r);
 	struct redact_done **last = &r->redacted;
 	while (*last)

@@ -33,6 +33,7 @@ struct again { /* a session that is written once more */
 	json_t *who;
 	struct objects *objects; /* made by a merge */
 	size_t removed;
+	char *catalog_left; /* record_catalog_left; owned */
 	bool done;
 };
 
@@ -480,6 +481,8 @@ static void offline_edit_removed(void *self, size_t nr)
 {
 	struct again *g = self;
 	g->removed = nr;
+	if (record_catalog_left(g->record))
+		g->catalog_left = mem_strdup(record_catalog_left(g->record));
 	g->done = true;
 }
 
@@ -515,9 +518,18 @@ int offline_edit_redact(struct cmd_ctx *ctx, const char *path)
 		json_t *o = json_object();
 		json_put_str(o, "session", session_id(g.read));
 		json_put_int(o, "removed", (int64_t)g.removed);
+		json_put_str(o, "catalog_left", g.catalog_left);
 		cmd_json(ctx, o);
 	} else if (rc == 0 && !ctx->quiet) {
 		fprintf(ctx->out, "removed for ever: %zu\n", g.removed);
 	}
+	if (rc == 0 && g.catalog_left) {
+		err_set(&err, ERR_IO,
+			"redacted, but the catalog may still hold words of it: %s; "
+			"remove that file",
+			g.catalog_left);
+		rc = -1;
+	}
+	free(g.catalog_left);
 	return offline_edit_finish(&g, rc, &err);
 }

@@ -494,6 +494,7 @@ static void super_cmd_removed(void *self, size_t nr)
 	struct removal_answer *r = self;
 	json_t *out = json_object();
 	json_put_int(out, "removed", (int64_t)nr);
+	json_put_str(out, "catalog_left", record_catalog_left(r->s->record));
 	control_answer(r->s->server, r->ticket, out);
 	free(r);
 }
