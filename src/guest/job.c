@@ -32,6 +32,27 @@ static _Noreturn void job_end_like(int status)
 	_exit(128 + WTERMSIG(status));
 }
 
+static pid_t job_program;
+
+/* The kernel tells only the session's leader that the terminal has gone. */
+static void job_hang_up(int signo)
+{
+	kill(-job_program, signo);
+	kill(-job_program, SIGCONT);
+}
+
+/* The leader heeds this signal alone. */
+static void job_heed_hang_up(pid_t pid)
+{
+	const struct sigaction act = { .sa_handler = job_hang_up };
+	sigset_t hup;
+	job_program = pid;
+	sigaction(SIGHUP, &act, NULL);
+	sigemptyset(&hup);
+	sigaddset(&hup, SIGHUP);
+	sigprocmask(SIG_UNBLOCK, &hup, NULL);
+}
+
 static _Noreturn void job_lead(struct inner_slot *s, pid_t pid)
 {
 	int status;
@@ -64,6 +85,7 @@ long inner_job_fork(struct inner_slot *s)
 	if (pid > 0) {
 		setpgid(pid, pid);
 		__atomic_store_n(&s->job, pid, __ATOMIC_RELEASE);
+		job_heed_hang_up(pid);
 		job_lead(s, pid);
 	}
 	setpgid(0, 0);

@@ -421,6 +421,8 @@ static void view_event(struct view *v, const struct event *ev)
 	} else if (ev->kind == EV_TERMINAL_DETACHED &&
 		   !strcmp(json_str(body, "why", ""), "taken over")) {
 		v->taken = v->over; /* an earlier one was another's */
+	} else if (ev->kind == EV_TERMINAL_ATTACHED) {
+		v->stopped = false; /* attaching continues the program */
 	} else if (ev->kind == EV_TERMINAL_STOPPED) {
 		v->stopped = json_flag(body, "stopped", false);
 	} else if (ev->kind == EV_PROC_RESIZE && v->vt && v->ready && !v->overlay) {
@@ -545,7 +547,6 @@ static int view_attach(struct view *v, struct err *err)
 	view_write(v, "\x1b[22;2t", 7);
 	if (past_output(v, offset, first, err) < 0)
 		return -1;
-	v->stopped = false; /* what the past says of it is over */
 	view_begin(v, offset > 0 && !first);
 	if (json_flag(answer, "stopped", false))
 		terminal_view_signal(v, "CONT");
@@ -592,8 +593,8 @@ static void terminal_view_settle(struct view *v)
 		v->lost = !control_client_pump(v->c);
 }
 
-/* The program has stopped itself: so do we, with the terminal as it was before. Whoever lets us go
- * on lets the program go on. */
+/* The program has stopped itself: restores the terminal and stops this process, too. Continuing
+ * this process (fg) continues the program. */
 static void view_suspend(struct view *v)
 {
 	CLEANUP(buf_release) struct buf out = BUF_INIT, again = BUF_INIT;

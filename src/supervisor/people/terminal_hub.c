@@ -374,12 +374,16 @@ static int terminal_hub_signal(const struct ask_for *a, struct terminal *t, stru
 	int signo = !strcmp(name, "CONT") ? SIGCONT : !strcmp(name, "TSTP") ? SIGTSTP : 0;
 	if (!signo)
 		return err_set(err, ERR_USAGE, "--signal: expected CONT or TSTP, got '%s'", name);
+	if (t->client != a->rq->client)
+		return err_set(err, ERR_BUSY,
+			       "terminal: only the attached client can send a signal");
 	struct tied *tied = NEW(struct tied);
 	*tied = (struct tied){
 		.s = a->s, .action = t->action, .ticket = a->rq->ticket, .signal = signo
 	};
 	json_t *body = json_object();
 	json_put_int(body, "signal", signo);
+	json_put(body, "who", json_incref(a->rq->who));
 	record_barrier(a->s->record, terminal_event(t, EV_PROC_SIGNAL, body), tied_now, tied);
 	return 1;
 }
