@@ -169,8 +169,9 @@ static char *make_ours(const char *name, bool at_root, int *lock_out)
 	return groups_make(base, lock_out);
 }
 
-/* However many boxes there are and whatever their limits: some memory stays the host's. */
-static void bound_all(const struct cgroups *cs)
+/* However many sandboxes a session has, and whatever their limits: some memory stays the host's. Two
+ * sessions have a bound each. */
+static void bound_all(struct cgroups *cs)
 {
 	struct sysinfo si;
 	if (sysinfo(&si) < 0)
@@ -179,11 +180,11 @@ static void bound_all(const struct cgroups *cs)
 	keep = keep < KEPT_BYTES ? KEPT_BYTES : keep;
 	if (all <= 2 * keep)
 		keep = all / 4;
-	/* where it cannot be set, each box's own limit still stands */
-	if (cs->v2)
-		cgroup_put_number(cs->dir[ROLE_UNIFIED], "memory.max", all - keep);
-	else
-		cgroup_put_number(cs->dir[ROLE_MEM], "memory.limit_in_bytes", all - keep);
+	int rc = cs->v2 ? cgroup_put_number(cs->dir[ROLE_UNIFIED], "memory.max", all - keep)
+			: cgroup_put_number(cs->dir[ROLE_MEM], "memory.limit_in_bytes", all - keep);
+	if (rc < 0)
+		snprintf(cs->why, sizeof(cs->why),
+			 "memory is bounded for each sandbox, but not for all together");
 }
 
 struct cgroups *cgroups_new(void)

@@ -192,8 +192,8 @@ struct driver {
 
 	/* Files, through the keeper where there is one. read: the first @max bytes of a file, at
 	 * most BOX_FILE_MAX, from every driver alike: result {"data":bytes,"mode":..,"size":..}; a
-	 * size above the bytes means that there are more. There is no offset: for the rest run a
-	 * command, which streams. */
+	 * size above the bytes means that the file is longer. For the rest run a command, which
+	 * streams. */
 	void (*read)(struct box *b, const char *path, size_t max, box_done_fn *done, void *self);
 	/* @mode -1: keep what is there, 0644 for a new file. */
 	void (*write)(struct box *b, const char *path, const void *data, size_t len, int mode,
@@ -266,6 +266,7 @@ struct box {
 	const char *name;
 	const char *profile;   /* "enforced" "best effort" "reduced" "none" */
 	const char *workspace; /* where commands find it; NULL: /workspace */
+	const char *files;     /* host directory of its files, if not its state_dir; else NULL */
 	/* capabilities of its driver that this one has not, in its profile */
 	unsigned lacks;
 };

@@ -125,4 +125,16 @@ is $? 3 'approved, it ends with the status of the command'
 
 pgrep -f 'sleep 31277' >"$t/out"
 is $? 1 'no process survives'
+cat >"$t/many.lua" <<'L'
+local sg = require "sandglass"
+local box <close> = sg.sandbox { name = "many", limits = { files = 2000 }, accept = "reduced" }
+local at = box:run("pwd").out
+local r = box:exec "i=0; while [ $i -lt 60000 ]; do : >f$i; i=$((i+1)); done; sleep 60"
+print("more=" .. tostring(r and r.code) .. " in " .. at)
+L
+echo 'return require("sandglass.policy").rules { default = "allow" }' >"$t/allow.lua"
+closed=$HOME/closed
+mkdir -m 700 "$closed" "$closed/state" # nobody else passes: the files of the sandbox are elsewhere
+XDG_STATE_HOME=$closed/state in_it "$sg" run --no-tui --no-input --policy "$t/allow.lua" "$t/many.lua" >"$t/out" 2>&1 </dev/null
+like "$(cat "$t/out")" 'more=(false|nil) in /(var/)?tmp/sandglass-' 'a limit of files holds also where the state directory is closed to others'
 finish

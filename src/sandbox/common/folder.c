@@ -59,6 +59,11 @@ const char *folder_root(const struct folder *f)
 	return f->root;
 }
 
+const char *folder_elsewhere(const struct folder *f)
+{
+	return f->root_is_ours ? f->root : NULL;
+}
+
 /* --- the copy --- */
 
 /* Without mounts the box's uid walks the machine's own path to its workspace: every folder on it

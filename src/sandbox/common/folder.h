@@ -32,6 +32,8 @@ void folder_free(struct folder **f);
 struct layers;
 NODISCARD int folder_fill(struct folder *f, const struct layers *l, struct err *err);
 const char *folder_root(const struct folder *f); /* NULL before folder_fill */
+/* The same if it is outside the state directory, which other users may not enter; else NULL. */
+const char *folder_elsewhere(const struct folder *f);
 
 /* Where a path of the box lies on this machine. Returns owned. */
 char *folder_path(const struct folder *f, const char *path);

@@ -117,6 +117,7 @@ static void container_open_on_confined(void *self, json_t *body, const struct er
 	json_t *r = container_open_describe(c, (int)json_int(body, "landlock", 0),
 					    json_flag(body, "filtered", false));
 	c->open = true;
+	c->b.files = folder_elsewhere(c->folder);
 	if (c->limits.wall_us > 0) {
 		c->wall = loop_timer_new(c->loop, container_open_wall_time, c);
 		loop_timer_set(c->wall, (uint64_t)(c->limits.wall_us / 1000), 0);

@@ -110,6 +110,7 @@ static void process_reduced_on_confined(void *self, json_t *body, const struct e
 	json_put_int(out, "uid_inside", r->uid);
 	json_put_int(out, "landlock", r->landlock);
 	json_put_str(out, "cgroup", info->cgroup);
+	r->p->b.files = folder_elsewhere(r->folder);
 	json_put_str(out, "workspace", workspace);
 	json_put_str(out, "home", home);
 	process_reduced_finish(r, out, NULL);

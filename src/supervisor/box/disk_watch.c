@@ -6,6 +6,7 @@
 #include <sys/stat.h>
 
 #include "base/clock.h"
+#include "supervisor/box/super_box.h"
 
 /* SHARE: at most a twentieth of the time goes into looking; SELDOM: where only FILES_MAX, the bound
  * on files of a sandbox that names none, is looked for */
@@ -25,13 +26,15 @@ struct disk_watch {
 	struct disk_use now;	/* of the look under way */
 	bool looked, own_files; /* own_files: the limit counts from what the first look found */
 	int64_t began_us, next_us;
-	bool looking, dead;
+	bool looking, dead, told;
+	char *uncounted; /* the first directory that could not be read; NULL: all was counted */
 };
 
 static void disk_watch_destroy(struct disk_watch *d)
 {
 	loop_timer_free(&d->timer);
 	free(d->dir);
+	free(d->uncounted);
 	free(d);
 }
 
@@ -48,9 +51,25 @@ static void disk_watch_look_work(void *self)
 		if (e->fts_info == FTS_F)
 			d->now.bytes += (int64_t)e->fts_statp->st_blocks * 512;
 		d->now.files += e->fts_info != FTS_DP;
+		if ((e->fts_info == FTS_DNR || e->fts_info == FTS_ERR) && !d->uncounted)
+			d->uncounted = mem_strdup(e->fts_path);
 	}
 	if (f)
 		fts_close(f);
+	else if (!d->uncounted)
+		d->uncounted = mem_strdup(d->dir);
+}
+
+/* A directory without read permission, which the supervisor's user may not override. */
+static void tell_uncounted(struct disk_watch *d)
+{
+	if (!d->uncounted || d->told)
+		return;
+	d->told = true;
+	super_box_warn(d->s, d->box, "make the directory readable in the sandbox",
+		       "files below '%s' don't count against the limits of sandbox '%s': the "
+		       "directory can't be read",
+		       d->uncounted, boxes_name(d->s->boxes, d->box));
 }
 
 static void stop_box(struct disk_watch *d, bool files)
@@ -97,6 +116,7 @@ static void disk_watch_look_done(void *self)
 		return;
 	}
 	disk_watch_first(d);
+	tell_uncounted(d);
 	bool grows = d->now.bytes > d->used.bytes, more = d->now.files > d->used.files;
 	d->used = d->now;
 	d->next_us = clock_mono_us() + LOOK_SHARE * (clock_mono_us() - d->began_us);
@@ -127,7 +147,7 @@ struct disk_watch *disk_watch_new(struct super *s, struct box *b, const struct b
 	*d = (struct disk_watch){
 		.s = s,
 		.box = b->id,
-		.dir = mem_strdup(o->state_dir),
+		.dir = mem_strdup(b->files ? b->files : o->state_dir),
 		.own_files = own_files,
 		.limit = { .bytes = o->limits.disk_bytes > 0 ? o->limits.disk_bytes : 0,
 			   .files = own_files ? o->limits.files : FILES_MAX },
