@@ -23,7 +23,8 @@
 ---@field ok boolean
 ---@field code integer?
 ---@field signal string?
----@field refused { host: string, port: integer, why: string }[]?  connections of the sandbox that were refused or cut while the command ran
+---@field refused { host: string, port: integer, why: string }[]?  connections of the sandbox that were refused or cut while the command ran, at most 20
+---@field refused_more integer?  # number of other refused connections
 ---@field oom integer?      # processes of the sandbox that its memory limit killed meanwhile
 ---@field out string
 ---@field err string

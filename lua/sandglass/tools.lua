@@ -97,6 +97,7 @@ local function report(r)
   for _, c in ipairs(r.refused or {}) do
     parts[#parts + 1] = ("[a connection to %s:%d failed while this ran: %s]"):format(c.host, c.port, c.why)
   end
+  if r.refused_more then parts[#parts + 1] = ("[%d other connections failed while this ran]"):format(r.refused_more) end
   if r.hint then parts[#parts + 1] = "[" .. r.hint .. "]" end
   return table.concat(parts, "\n")
 end

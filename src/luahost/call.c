@@ -182,6 +182,7 @@ json_t *call_res(struct call *c, const struct action_result *res)
 	if (json_int(res->body, "oom", 0))
 		json_put_int(v, "oom", json_int(res->body, "oom", 0));
 	json_put(v, "refused", json_incref(json_object_get(res->body, "refused")));
+	json_put(v, "refused_more", json_incref(json_object_get(res->body, "refused_more")));
 	output_excerpt_text(&c->out[0], &text);
 	json_put_bytes(v, "out", buf_cstr(&text), text.len);
 	buf_reset(&text);

@@ -140,6 +140,8 @@ static void run_over(struct job *j, const struct run_end *e)
 		json_put(body, "batch", command_batch_end(j->batch));
 	if (j->refused)
 		json_put(body, "refused", json_incref(j->refused));
+	if (j->refused_more)
+		json_put_int(body, "refused_more", j->refused_more);
 	struct slot *s = j->slot;
 	s->alive += left;
 	effect_job_free(j);

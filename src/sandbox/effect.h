@@ -129,9 +129,11 @@ void boxes_hold(struct boxes *b, uint64_t box, bool held);
 /* The same while the driver owes an answer that the guest may have to give (a dial, a read). A
  * sandbox that closes while it is frozen lets its guest answer; its processes stay stopped. */
 void boxes_hold_answer(struct boxes *b, uint64_t box, bool held);
-/* A connection of the sandbox was refused or cut: the end of every command that runs in it names
- * @host, @port (0: none) and @why, because the program itself may print only a status. */
-void boxes_refused(struct boxes *b, uint64_t box, const char *host, unsigned port, const char *why);
+/* A connection of the sandbox was refused or cut: the end of command @within (0: unknown, so of
+ * every running one) names @host, @port (0: none) and @why, because the program itself may print only
+ * a status. */
+void boxes_refused(struct boxes *b, uint64_t box, uint64_t within, const char *host, unsigned port,
+		   const char *why);
 /* Nobody takes the output of exec or shell @id at the moment: it stays in the box's pipe and so
  * slows its writer down. Does nothing once its end is asked for. */
 void boxes_hold_output(struct boxes *b, uint64_t id, bool held);

@@ -32,6 +32,7 @@ struct job {
 	/* what its driver says about how it was lost, or why nothing was executed; NULL nothing */
 	char *lost_why;
 	json_t *refused;       /* action.ended of it; NULL nothing */
+	int64_t refused_more;  /* beyond those in refused */
 	struct oom_look *look; /* effect_oom.c; NULL: it runs */
 };
 

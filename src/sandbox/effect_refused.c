@@ -23,9 +23,12 @@ static bool effect_refused_known(const json_t *list, const char *host, unsigned 
 static void effect_refused_add(struct job *j, const char *host, unsigned port, const char *why)
 {
 	j->refused = j->refused ? j->refused : json_array();
-	if (json_array_size(j->refused) >= REFUSED_MOST ||
-	    effect_refused_known(j->refused, host, port, why))
+	if (effect_refused_known(j->refused, host, port, why))
 		return;
+	if (json_array_size(j->refused) >= REFUSED_MOST) {
+		j->refused_more++;
+		return;
+	}
 	json_t *one = json_object();
 	json_put_str(one, "host", host);
 	json_put_int(one, "port", port);
@@ -33,10 +36,12 @@ static void effect_refused_add(struct job *j, const char *host, unsigned port, c
 	json_array_append_new(j->refused, one);
 }
 
-void boxes_refused(struct boxes *b, uint64_t box, const char *host, unsigned port, const char *why)
+void boxes_refused(struct boxes *b, uint64_t box, uint64_t within, const char *host, unsigned port,
+		   const char *why)
 {
 	struct slot *s = slot_find(b, box);
 	for (struct job *j = s ? s->jobs : NULL; j; j = j->next)
-		if (action_state(j->action) == ACTION_RUNNING)
+		if (action_state(j->action) == ACTION_RUNNING &&
+		    (!within || action_id(j->action) == within))
 			effect_refused_add(j, host, port, why);
 }

@@ -26,7 +26,8 @@ struct conn {
 	uint64_t ticket, action;
 	char *host; /* owned */
 	uint16_t port;
-	bool listed; /* on the sandbox's list */
+	bool listed;	 /* on the sandbox's list */
+	uint64_t within; /* the command that made it; 0: unknown */
 	struct action *running;
 	struct buf sent; /* its last bytes, if they could be the beginning of a honeytoken */
 };
@@ -133,7 +134,7 @@ static void net_tell_denied(const struct conn *c, const char *why)
 	CLEANUP(free_ptr)
 	char *text = c->listed ? mem_strdup(why)
 			       : mem_printf("the host is not on the sandbox's list (%s)", why);
-	boxes_refused(c->net->s->boxes, c->net->box, c->host, c->port, text);
+	boxes_refused(c->net->s->boxes, c->net->box, c->within, c->host, c->port, text);
 }
 
 static void super_net_done(void *self, const struct action_result *res)
@@ -205,6 +206,7 @@ static void super_net_on_ask(void *self, uint64_t ticket, const struct egress_wa
 	};
 	const struct action_client client = { .done = super_net_done, .self = c };
 	super_net_whose(n, &spec, args);
+	c->within = spec.within;
 	c->action = gate_submit(n->s->gate, &spec, &n->effector, &client);
 	if (w->fields)
 		record_look(n->s->record, c->action, &c->sent, w->fields, w->fields_len);
@@ -253,7 +255,8 @@ static void super_net_on_ended(void *self, uint64_t ticket, const struct egress_
 		json_put_int(body, "up_bytes", (int64_t)e->up_bytes);
 		json_put_int(body, "down_bytes", (int64_t)e->down_bytes);
 		if (cut_words(e->why))
-			boxes_refused(n->s->boxes, n->box, c->host, c->port, cut_words(e->why));
+			boxes_refused(n->s->boxes, n->box, c->within, c->host, c->port,
+				      cut_words(e->why));
 		struct action *a = c->running;
 		c->running = NULL;
 		action_ended(a, END_OK, body);
