@@ -62,7 +62,7 @@ local function is_there(box, host, msg)
   local r = host.http { path = devbox(box, ""), accept = { [404] = true } }
   local status = r.json and r.json.status
   if r.status == 404 or OVER[status] or status == "suspended" then
-    host.fail("gone", "runloop: the devbox '%s' is %s", box.id, status or "no more")
+    host.fail("gone", "runloop: the devbox '%s' %s", box.id, status and "is " .. status or "no longer exists")
   end
   host.fail("cut", "runloop: %s", msg)
 end
@@ -80,7 +80,7 @@ function M.exec(box, text, host)
     local again = host.http { method = "POST", again = true, first = 60, accept = { [408] = true, [404] = true },
       path = devbox(box, ("/executions/%s/wait_for_status?last_n=5000"):format(e.execution_id)),
       json = { statuses = p.list { "completed" }, timeout_seconds = 25 } }
-    if again.status == 404 then is_there(box, host, "the command is no longer known") end
+    if again.status == 404 then is_there(box, host, "the command no longer exists") end
     if again.status ~= 408 and again.json then e = again.json end
   end
   host.out((e.stdout or "") .. "\n")

@@ -779,7 +779,8 @@ void super_box_close(struct super *s, uint64_t box)
 {
 	struct super_box *sb = super_box_find(s, box);
 	if (sb && sb->closing)
-		return; /* the look is under way */
+		return;		/* the look is under way */
+	box_ports_gone(s, box); /* its addresses end now, not after the last snapshot */
 	if (sb && sb->trees && boxes_get(s->boxes, box) && trees_last_look(sb->trees, looked_last))
 		sb->closing = true;
 	else

@@ -202,6 +202,29 @@ int tree_apply(struct tree_op *o, size_t i, const struct ws_diff *d, const struc
 	return rc;
 }
 
+struct late_answer {
+	struct super *s;
+	uint64_t ticket;
+	json_t *result;
+};
+
+static void late_answer_send(void *self)
+{
+	struct late_answer *l = self;
+	if (l->s->server)
+		control_answer(l->s->server, l->ticket, json_incref(l->result));
+	json_decref(l->result);
+	free(l);
+}
+
+/* A client that has its answer reads the session file next: it must find what the answer says. */
+static void answer_committed(struct super *s, uint64_t ticket, json_t *result)
+{
+	struct late_answer *l = NEW(struct late_answer);
+	*l = (struct late_answer){ .s = s, .ticket = ticket, .result = json_incref(result) };
+	record_barrier(s->record, record_head(s->record), late_answer_send, l);
+}
+
 void tree_op_answer(struct tree_op *o, json_t *result)
 {
 	struct super *s = o->rq.ticket ? o->rq.s : o->t->s;
@@ -210,7 +233,7 @@ void tree_op_answer(struct tree_op *o, json_t *result)
 		if (bad)
 			control_refuse(s->server, o->rq.ticket, &o->err);
 		else
-			control_answer(s->server, o->rq.ticket, json_incref(result));
+			answer_committed(s, o->rq.ticket, result);
 	}
 	if (o->action) {
 		if (bad)
