@@ -57,8 +57,8 @@ struct console_opts {
 	/* A shell in a box of a running session, on this terminal, until it is left. Returns its
 	 * exit status, -1 with @err. May be NULL. */
 	int (*shell)(void *self, const char *session, const char *box, struct err *err);
-	/* The terminal of an agent in its own interface, on this terminal, until it is left or the
-	 * program ends. Returns its exit status, -1 with @err, CONSOLE_BACK: this console was opened
+	/* Shows an agent's own interface on this terminal until you leave it or the program
+	 * ends. Returns its exit status, -1 with @err, CONSOLE_BACK: this console was opened
 	 * from there, and ends. May be NULL. */
 	int (*terminal)(void *self, const char *session, const char *agent, struct err *err);
 	/* A command of the person's own on this machine, on this terminal. As shell(). NULL: not

@@ -37,8 +37,8 @@ local function restored(self, id, err)
   if not v then err.why = "it could not be opened again: " .. tostring(why) end
   if not v or not v.box then return err end
   s.lost = rt.err { code = "lost", event = err.event, cause = err, why = err.why,
-    msg = ("sandbox '%s' died during this call; the handle now uses sandbox '%s' with the files of the last snapshot: what was not "
-      .. "in it must be done again, processes have ended"):format(self.name, v.name) }
+    msg = ("sandbox '%s' died during this call; the handle now uses sandbox '%s' with the files of the last snapshot; "
+      .. "later changes are lost and its processes have ended"):format(self.name, v.name) }
   open[self.id], open[v.box] = nil, self
   self.id, self.name = v.box, v.name
   moved(self, v)

@@ -1,5 +1,5 @@
--- A third-party agent inside a sandbox: it speaks with its model through a proxy that has the key; what it wants is judged
--- and recorded out here. One profile per agent: plugins/agents/NAME.lua, or a file of the user's own, which is a table of
+-- A third-party agent inside a sandbox: it speaks with its model through a proxy that has the key; its calls are checked
+-- against policy and recorded out here. One profile per agent: plugins/agents/NAME.lua, or a file of the user's own, which is a table of
 --   program, about, versions, install, speak ("anthropic" "openai" "gemini"), provider (default), model (default),
 --   argv(x), env(x), files(x)? (path below the agent's home -> text), line(event)? (an event that it prints -> note, final text),
 --   control? { NAME of a protocol -> { argv(x), program?, env(x)?, files(x)?, mode? (the agent's own), asks?, serves? (sandbox-agent's

@@ -178,7 +178,7 @@ local function quietly(fn)
   return ok
 end
 
--- A client of a sandbox is an agent of this session; its requests are children of a task of its own, so that one can be stopped
+-- A client of a sandbox is an agent of this session. Its requests are children of its own task, so that it can be stopped
 -- without the others.
 local function begin(name, task)
   local me = rt.current()

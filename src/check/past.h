@@ -25,8 +25,8 @@ struct past {
 	struct strv paths;	   /* of session files, oldest first */
 	struct session_file *file; /* the same, where no session was named; owned */
 	size_t nr_files;	   /* 0: sessions were named */
-	/* Asked before a session is opened, where none was named: true: it has been counted, @self is
-	 * that of past_all or past_decided. NULL: nobody is asked. */
+	/* Called before a session is opened, if none was named, with the @self of past_all or
+	 * past_decided. True: it is counted already and is not opened. May be NULL. */
 	bool (*known)(void *self, const struct session_file *f);
 	size_t unread;		/* files that could not be read; each was named on ctx->err */
 	struct working working; /* how far it is; who prints meanwhile clears it before */

@@ -94,7 +94,7 @@ static bool cmd_index_catalog_step(void *self, size_t done, size_t all)
 	return !asked_to_end;
 }
 
-/* @least: only if so many finished sessions are not in it. */
+/* Does nothing if fewer than @least finished sessions are missing. */
 static int cmd_index_catalog(struct work *w, size_t least)
 {
 	struct err err = ERR_INIT;

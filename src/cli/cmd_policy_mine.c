@@ -2,8 +2,7 @@
  *
  * Each approved action proposes patterns, narrowest first. A pattern is taken when no action that a
  * person denied would be touched by it, and, if it is wide, only when it answers at least two
- * approved actions; a rule without which as much is answered is left out. What is printed is a
- * policy file. */
+ * approved actions; rules that answer nothing more are left out. The output is a policy file. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -276,8 +275,8 @@ static void cmd_policy_mine_print(struct cmd_ctx *ctx, const struct mine *m)
 	}
 	if (!ctx->json)
 		fprintf(ctx->out,
-			"-- Rules that answer %zu of %zu approvals of people; none touches any of their %zu denials.\n"
-			"-- Read them before you put them into a policy file; what they do not answer goes on asking.\n"
+			"-- Rules that answer %zu of your %zu approvals; none matches one of your %zu denials.\n"
+			"-- Read them before you put them into a policy file; other actions still require approval.\n"
 			"local p = require \"sandglass.policy\"\nreturn p.rules {\n",
 			answered, approved, denied);
 	for (size_t i = 0; i < m->nr_rules; i++) {

@@ -66,13 +66,14 @@ static const char *for_whom(const struct command *c, char out[64])
 
 enum { OPTIONS_MAX = 64 };
 
-/* What stands in the place of an option of before; NULL: it was never one. */
+/* The replacement of a removed option; NULL: @option never existed. */
 static const char *option_is_gone(const char *command, const char *option)
 {
 	static const struct {
 		const char *command, *option, *now;
 	} gone[] = {
-		{ "undo", "again", "is gone: 'undo' after an undo restores what it took back" },
+		{ "undo", "again",
+		  "is gone: 'undo' after the undo of a rollback restores its files; merge again with 'merge'" },
 	};
 	for (size_t i = 0; i < ARRAY_LEN(gone); i++)
 		if (!strcmp(gone[i].command, command) && !strcmp(gone[i].option, option))

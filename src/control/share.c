@@ -82,8 +82,8 @@ static bool share_is_ours(const char *dir, const char *sessions)
 }
 
 /* Calls for every directory on the way to @dir, from the top; adds those that keep the group out
- * and are not ours to @closed, opens the others if @mend. */
-static int share_walk(const char *dir, const struct share *s, bool mend, struct buf *closed,
+ * and are not ours to @closed, opens the others if @widen. */
+static int share_walk(const char *dir, const struct share *s, bool widen, struct buf *closed,
 		      struct err *err)
 {
 	size_t len = strlen(dir);
@@ -98,20 +98,20 @@ static int share_walk(const char *dir, const struct share *s, bool mend, struct 
 			continue;
 		if (!share_is_ours(part, dir) || st.st_uid != geteuid())
 			buf_printf(closed, " %s", part);
-		else if (mend && chmod(part, (st.st_mode & 07777) | S_IXOTH |
-						     (st.st_gid == s->gid ? S_IXGRP : 0)) < 0)
+		else if (widen && chmod(part, (st.st_mode & 07777) | S_IXOTH |
+						      (st.st_gid == s->gid ? S_IXGRP : 0)) < 0)
 			return err_sys(err, "cannot let group '%s' through '%s'", s->group, part);
 	}
 	return 0;
 }
 
-static int share_reach_dir(const char *dir, const struct share *s, bool mend, struct err *err)
+static int share_reach_dir(const char *dir, const struct share *s, bool widen, struct err *err)
 {
 	CLEANUP(free_ptr) char *full = realpath(dir, NULL);
 	CLEANUP(buf_release) struct buf closed = BUF_INIT;
 	if (!full)
 		return err_sys(err, "cannot look at '%s'", dir);
-	if (share_walk(full, s, mend, &closed, err) < 0)
+	if (share_walk(full, s, widen, &closed, err) < 0)
 		return -1;
 	if (!closed.len)
 		return 0;

@@ -14,7 +14,7 @@ struct import {
 	char *model;	/* of the agent */
 	json_t *agents; /* name -> seq */
 	json_t *said;	/* name -> what it said last: at the end it is what the agent claims */
-	json_t *stop;	/* name -> how it ended, where it was not by itself */
+	json_t *stop;	/* name -> how it was ended from outside */
 	json_t *open;	/* id of a call -> seq of its action */
 	bool failed;	/* an agent was ended from outside */
 	/* agent -> names of the messages that no model.call of it has named yet */

@@ -34,8 +34,8 @@ struct inner_slot {
 	/* not 0 while the child is in our memory; the kernel clears it at exec and at the end */
 	int32_t shares;
 	uint32_t used;
-	/* of a run with GUEST_JOB: the program's process and group; the signal that stopped it, 0: it
-	 * runs (job.c) */
+	/* of a run with GUEST_JOB: the program's process and group; the signal that stopped it,
+	 * 0: it runs (job.c) */
 	int32_t job;
 	uint32_t stopped;
 };
@@ -184,7 +184,7 @@ int inner_child_main(void *child); /* does not return */
 /* In a child with GUEST_JOB that leads a session with a terminal: returns in the program's process
  * only, 0 or -errno. */
 long inner_job_fork(struct inner_slot *s);
-/* The leader of @r has stopped: says so if the program has, and lets the leader go on. */
+/* The leader of @r has stopped: reports a stop of the program and continues the leader. */
 void inner_job_look(struct inner *g, struct inner_run *r);
 
 /* --- rules.c: landlock and limits --- */

@@ -1,4 +1,4 @@
-/* What the recording keeps of a model call: the question, what was sent, the answer. */
+/* Recording of a model call: the question, the bytes sent, the answer. */
 #include <string.h>
 
 #include "inside/inside_priv.h"
@@ -123,8 +123,8 @@ json_t *model_flow_record_reply(struct flow *f)
 	return end;
 }
 
-/* What was heard of an answer of which no more will be: it is recorded, and what it cost counts.
- * NULL when it had not begun. */
+/* Records the received part of an answer that broke off, and counts its cost. NULL if nothing had
+ * arrived. */
 json_t *record_heard(struct flow *f)
 {
 	if (!f->running || f->status != 200 || f->as_it_is)

@@ -74,7 +74,7 @@ void luahost_judge(struct host *h, uint64_t ticket, int line, json_t *act);
 void luahost_ask(struct host *h, uint64_t ticket, json_t *body);
 const char *luahost_dir(const struct host *h);
 uint64_t luahost_start_seq(const struct host *h); /* of its host.start */
-/* much of what it was sent is not taken yet; luahost_ops.drained when it is */
+/* True: much of its input is not read yet; luahost_ops.drained follows. */
 bool luahost_full(const struct host *h);
 
 #endif

@@ -23,7 +23,7 @@ struct mcp_conn_spec {		       /* one of argv, url, write */
 
 struct mcp_conn_ops {
 	void (*ready)(void *self, const struct err *err); /* once */
-	/* after ready: it is no longer usable; once */
+	/* after ready, once: the connection can't be used any longer */
 	void (*gone)(void *self, const struct err *why);
 	void (*changed)(void *self); /* its tools; may be NULL */
 	/* what it writes to standard error; may be NULL */

@@ -14,7 +14,7 @@ NODISCARD int models_open(struct models **out, struct super *s, struct err *err)
 void models_free(struct models **m);	      /* calls under way are dropped */
 json_t *models_names(const struct models *m); /* of the providers; returns owned */
 
-/* What whoever else speaks with providers (src/inside) shares with it. */
+/* Shared with the other users of providers (src/inside). */
 struct tape *models_tape(struct models *m);
 struct tape *models_wire(struct models *m); /* the same without a cassette */
 struct providers *models_providers(struct models *m);

@@ -74,8 +74,8 @@ static void start_op(struct call *c, const struct op *op)
 	if (!(op->flags & OP_SECRETS)) {
 		call_fail(
 			c, "script", NULL, NULL, 0,
-			"'%s' takes no secret: what is in a box, a question or the record must not hold one; sg.host.exec, "
-			"model plugins and the proxy put it in outside",
+			"'%s' takes no secret: sandboxes, questions, and recordings must not hold one; sg.host.exec, "
+			"model plugins, and the proxy insert it on the host",
 			c->op);
 		return;
 	}
@@ -88,7 +88,7 @@ static void start_op(struct call *c, const struct op *op)
 static void dispatch_note(struct host *h, struct super *s, uint64_t id, const json_t *body)
 {
 	if (!strcmp(json_str(body, "op", ""), "module"))
-		return; /* the text that was given is told by host.module */
+		return; /* host.module records the text */
 	json_t *small = luahost_call_small(body);
 	json_t *args = json_object_get(small, "args"),
 	       *messages = json_object_get(args, "messages");

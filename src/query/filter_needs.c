@@ -7,7 +7,7 @@
 
 enum { ALTERNATIVES_MOST = 32 };
 
-/* Alternatives, each of texts that all stand in what matches. */
+/* Alternatives: a match contains all texts of one of them. */
 struct alternatives {
 	struct strv any[ALTERNATIVES_MOST];
 	size_t nr;

@@ -39,11 +39,12 @@ static const struct {
 	[FIELD_BOX] = { NULL,
 			"SELECT json_extract(b.body,'$.name') AS v FROM event b WHERE b.seq=r.box UNION ALL "
 			"SELECT CAST(r.box AS TEXT) WHERE r.box>0" },
-	[FIELD_KIND] = { NULL,
-			 "SELECT CASE r.kind WHEN 100 THEN " BODY(
-				 "kind") " WHEN 210 THEN 'snapshot' WHEN 420 THEN 'note' "
-					 "WHEN 432 THEN 'tool' WHEN 433 THEN 'tool' WHEN 403 THEN 'end' WHEN 3 THEN 'end' END AS v UNION ALL SELECT k.name FROM kind k WHERE "
-					 "k.number=r.kind" },
+	[FIELD_KIND] = { NULL, "SELECT CASE r.kind WHEN 100 THEN " BODY(
+				       "kind") " WHEN 210 THEN 'snapshot' WHEN 420 THEN 'note' "
+					       "WHEN 432 THEN 'tool' WHEN 433 THEN 'tool' "
+					       "WHEN 403 THEN 'end' WHEN 3 THEN 'end' END AS v "
+					       "UNION ALL SELECT k.name FROM kind k "
+					       "WHERE k.number=r.kind" },
 	[FIELD_TOOL] = { "CASE r.kind WHEN 432 THEN " BODY("name") " ELSE " BODY("tool") " END",
 			 NULL },
 	[FIELD_CMD] = { NULL, "SELECT " CMD_OF("r.body") " AS v" EDITED_TO(CMD_OF("x.body")) },

@@ -8,8 +8,8 @@
  * by (human, timeout, ...), person, note, decided_us, wait_us (held until decided), started_us,
  * ended_us, end, why, exit, signal, dur_us, cost_uusd (also of a rented box that was closed),
  * cost_unknown (bool), tokens, out_bytes, err_bytes, edited (bool: then cmd is what ran, and
- * proposed what had been wanted), last (seq of its last step); of other events: text, level, stop, args, ok,
- * changes (number of changed paths), tree. Any thread (the session's). */
+ * proposed the requested command), last (seq of its last step); of other events: text, level,
+ * stop, args, ok, changes (number of changed paths), tree. Any thread (the session's). */
 #ifndef QUERY_ROW_H
 #define QUERY_ROW_H
 

@@ -91,7 +91,7 @@ int shard_open(struct shard **out, const char *path, struct err *err)
 	}
 	if (format != SHARD_FORMAT || shard_read_sessions(s) < 0) {
 		shard_close(&s);
-		return err_set(err, ERR_DAMAGED, "'%s' is no shard of the catalog", path);
+		return err_set(err, ERR_DAMAGED, "'%s' is not a shard of the catalog", path);
 	}
 	*out = s;
 	return 0;

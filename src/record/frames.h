@@ -22,7 +22,7 @@ struct frames {
 };
 
 /* Takes a head, or the page of the last head, if it continues the frames held or @f is empty.
- * False: it does not, or there is no room; nothing has changed. */
+ * False: it doesn't, or no space is left; nothing has changed. */
 bool frames_take(struct frames *f, const void *bytes, int len, int64_t at);
 /* They are to go out now: a transaction ends here, which others must be able to read, or no more go
  * in. */

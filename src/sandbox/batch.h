@@ -4,7 +4,7 @@
  * the byte. A command that reads the memory of the shell that runs it can learn the mark, and a
  * remote sandbox sees its own input: the boundaries of the parts are a claim of the sandbox.
  *
- * A batch that you edited is no longer a batch, but the command that you wrote. */
+ * An edited batch becomes one command: the one that you wrote. */
 #ifndef SANDBOX_BATCH_H
 #define SANDBOX_BATCH_H
 

@@ -90,7 +90,7 @@ void session_file_look(struct session_file *f, int dir, const char *name)
 		f->mtime_us = st.st_mtim.tv_sec * 1000000LL + st.st_mtim.tv_nsec / 1000;
 		f->size = st.st_size;
 	}
-	/* what is written now lies in the file beside it */
+	/* new writes are in the log beside it */
 	CLEANUP(free_ptr) char *wal = mem_printf("%s-wal", name);
 	if (fstatat(dir, wal, &st, 0) == 0) {
 		int64_t us = st.st_mtim.tv_sec * 1000000LL + st.st_mtim.tv_nsec / 1000;

@@ -25,8 +25,8 @@ struct session_files {
 void session_files_release(struct session_files *f);
 /* Fills @out (empty). A folder that does not exist holds none. */
 NODISCARD int session_files_list(struct session_files *out, const char *dir, struct err *err);
-/* Fills size and time of change, of the file @name of the open directory @dir and its log together;
- * zeros: there is no such file. */
+/* Fills size and modification time of the file @name in the open directory @dir, together with its
+ * log; zeros: the file doesn't exist. */
 void session_file_look(struct session_file *f, int dir, const char *name);
 /* Adds those that others share with a group of ours and that run, at the end. */
 void session_files_shared(struct session_files *out);

@@ -21,7 +21,7 @@ void spawned_release(struct spawned *s)
 	*s = (struct spawned){ 0 };
 }
 
-/* Where its own words go: the terminal belongs to whoever looks. */
+/* The log of its messages: the terminal belongs to the console. */
 static int open_log(void)
 {
 	struct err err = ERR_INIT;
@@ -100,7 +100,7 @@ int spawn_supervisor(const json_t *opts, struct spawned *out, struct err *err)
 	CLEANUP(free_ptr) char *text = json_dump_str(opts);
 	signal(SIGPIPE, SIG_IGN);
 	if (fd_write_all(to[1], text, strlen(text), err) < 0)
-		*err = ERR_INIT; /* it has died: what it said comes below */
+		*err = ERR_INIT; /* it has died: its message follows */
 	close(to[1]);
 	int status = read_ready(from[0], pid, out, err);
 	close(from[0]);

@@ -62,11 +62,12 @@
  *            killed so far
  *            (GUEST_OOM_UNKNOWN: nothing counts them)
  *   ACCEPTED u64 id of the new connection    (the frame's id is the listener's)
- *   STOPPED  u8 signal   the program of a run with GUEST_JOB has been stopped by it; 0: it continues
+ *   STOPPED  u8 signal   that stopped the program of a run with GUEST_JOB; 0: it continues
  *   ECHO     u8 (1 the run's terminal echoes what is typed, 0 it does not), when that has changed;
  *            a terminal starts with 1 (5 only)
  *   ANSWER   u8 step, u32 errno (0, 0: done); if done
- *            to ATTACH u8 ABI, u8 (1 commands enter the filters, 0 there are none), u16 n, n x u16 index of a rule whose path is missing
+ *            to ATTACH u8 ABI, u8 (1: commands enter the filters, 0: the kernel has none), u16 n,
+ *                      n x u16 index of a rule whose path is missing
  *            to FREEZE u32 processes, u32 still running
  *            to LISTEN u16 port
  *            to KILL   u32 killed, u32 left

@@ -78,9 +78,9 @@
  *                 is a path there
  *   box.open      {name?,backend?,image?,repo?: path|{NAME:path},copy?,net?: "none"|["host:port"],
  *                 limits?:{mem_bytes,cpus_milli,pids,disk_bytes,files,time_us},env?:{},
- *                 proxies?:[],user?,keep?,policy?,expose?:[],accept?,options?:{}} -> {box,name,backend,profile,
- *                 workspace,caps:{},project?:true (its
- *                 repositories hold instructions or skills)}
+ *                 proxies?:[],user?,keep?,policy?,expose?:[],accept?,options?:{}}
+ *                 -> {box,name,backend,profile,workspace,caps:{},project?:true (its repositories
+ *                 hold instructions or skills)}
  *   box.exec      {box,argv:[bytes] or cmd (= sh -c),cwd?,env?:{},stdin?,timeout_us?,net?:
  *                 [..]|"none",user?,label?,
  *                 stream?,parallel?,on_interrupted?:"error" (it is not done again when the session

@@ -145,7 +145,7 @@ pid=$(printf '%s' "$pid" | grep -oE '"pid":[0-9]+' | cut -d: -f2)
 run "clear; $sg attach $lost"
 wait_for 20 shows 'HELD by'
 kill -9 "$pid"
-wait_for 10 shows "$lost lost its supervisor: 'sandglass resume $lost' goes on"
+wait_for 10 shows "$lost lost its supervisor: 'sandglass resume $lost' continues it"
 ok $? "the screen says that its supervisor has gone, and what lets the session go on"
 sees '^ x script +.*LOST  .* was at exec' "its agent is lost, where it was"
 sees '1 agent +1 LOST +[$]' "which is counted as lost"

@@ -1,5 +1,5 @@
-/* What a command can ask the kernel for that no sandbox is to hand it: each line a call and its errno, 0 for one that did
- * something. A call that the kernel judged by its arguments has been reached. `calls` in a sandbox and outside of any. */
+/* System calls that a sandbox must refuse: prints each call with its errno, 0 for success. An error about the arguments
+ * means that the call was reached. Runs in a sandbox and outside. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>

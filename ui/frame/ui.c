@@ -296,7 +296,7 @@ enum { WAITS_MAX = 300 };
 char *ui_lost_text(const struct ui *ui, size_t source)
 {
 	const char *id = session_id(ui->src[source]->session);
-	return mem_printf("%s lost its supervisor: 'sandglass resume %s' goes on", id, id);
+	return mem_printf("%s lost its supervisor: 'sandglass resume %s' continues it", id, id);
 }
 
 /* "14:31:26 held #405 fix-parser: git push origin fix/parser": the newest; not where it is looked
@@ -470,16 +470,15 @@ static uint64_t waits_at(struct source *s, const char *agent)
 static void say_deciding(struct ui *ui, const char *const *words, const json_t *o)
 {
 	const char *session = json_str(o, "session", NULL);
-	const char *what = json_str(o, "rule", NULL)   ? "is approved, and a rule is added"
-			   : json_object_get(o, "cmd") ? "is approved as you edited it"
-			   : session ? "is approved, and from now on what matches "
-				     : "is approved once";
+	const char *what = json_str(o, "rule", NULL)   ? "approved; a rule is added"
+			   : json_object_get(o, "cmd") ? "approved as edited"
+			   : session		       ? "approved, with later actions that match "
+						       : "approved once";
 	if (strcmp(words[0], "deny") == 0)
-		what = json_str(o, "rule", NULL)     ? "is denied, and a rule is added"
-		       : json_flag(o, "kill", false) ? "is denied, and its agent ends"
-		       : json_flag(o, "pause", false)
-			       ? "is denied, and its agent pauses: c lets it go on"
-			       : "is denied; its agent goes on";
+		what = json_str(o, "rule", NULL)      ? "denied; a rule is added"
+		       : json_flag(o, "kill", false)  ? "denied; agent ends"
+		       : json_flag(o, "pause", false) ? "denied; agent pauses: c continues it"
+						      : "denied; agent continues";
 	ui_say(ui, ROLE_DIM, "#%s %s%s", words[1], what,
 	       session && strstr(what, "matches") ? session : "");
 }
@@ -492,13 +491,13 @@ static void say_sending(struct ui *ui, size_t source, const char *const *words, 
 		const char *word, *of, *sign;
 	} said[] = {
 		{ "pause", "pauses before its next action", "" },
-		{ "step", "does one action, then it pauses", "" },
-		{ "continue", "goes on until the next hold", "" },
-		{ "say", "is told so before its next model call", "" },
+		{ "step", "does one action, then pauses", "" },
+		{ "continue", "continues to the next breakpoint", "" },
+		{ "say", "gets the message before its next model call", "" },
 		{ "apply", "approved: the dry run's result is being applied", "#" },
-		{ "defer", "stays held; the note is kept", "#" },
-		{ "answer", "is answered", "#" },
-		{ "dry-run", "runs as a dry run; nothing of it stays", "#" },
+		{ "defer", "stays held; the note is recorded", "#" },
+		{ "answer", "answered", "#" },
+		{ "dry-run", "dry run; its changes are discarded", "#" },
 		{ "kill", "is being ended", "" },
 	};
 	CLEANUP(arena_release) struct arena ar = ARENA_INIT;
@@ -506,7 +505,7 @@ static void say_sending(struct ui *ui, size_t source, const char *const *words, 
 	const char *word = words[0], *whom = nr > 1 ? ui_short_name(ui, &ar, words[1]) : "";
 	if (strcmp(word, "continue") == 0 && nr > 1 && s && s->model.paused_all) {
 		ui_say(ui, ROLE_PAUSED,
-		       "what stood of %s goes on; all are still paused: P lets them go on", whom);
+		       "%s continues; all agents are still paused: P continues them", whom);
 		return;
 	}
 	uint64_t at = strcmp(word, "continue") == 0 && nr > 1 && s
@@ -527,7 +526,7 @@ static void say_sending(struct ui *ui, size_t source, const char *const *words, 
 			return;
 		}
 	if (strcmp(word, "budget") == 0)
-		ui_say(ui, ROLE_DIM, "more is given; what waited for it goes on");
+		ui_say(ui, ROLE_DIM, "budget extended; its agents continue");
 	else
 		ui_say(ui, ROLE_DIM, "%s%s%s", word, nr > 1 ? " " : "", nr > 1 ? words[1] : "");
 }

@@ -39,7 +39,7 @@ struct source {
 	int64_t grown_us;
 	struct journal *journal; /* the way back; NULL: back is by folding anew */
 	struct arena arena;
-	/* What ui/rows keeps with the session. Whoever sets one sets what frees it. */
+	/* State of ui/rows for the session, set together with its free function. */
 	struct changes *changes; /* changes.c's */
 	struct pty_pane *pty;	 /* pty.c's */
 	void (*changes_free)(struct source *s);

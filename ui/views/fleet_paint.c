@@ -46,8 +46,8 @@ static void view_fleet_paint_heads(struct area a, int row, const struct columns 
 	grid_put(a, row, c->spark, ROLE_HEAD, c->end - c->spark >= 11 ? "ACTIVITY 4m" : "ACT");
 }
 
-/* Where there is no room for both, the name is what tells one from another; of a box without walls
- * the kind is never left out. */
+/* If both don't fit, the name wins, because it tells sandboxes apart. The backend of a sandbox
+ * without isolation is always shown. */
 static const char *box_in(const struct line *l, int cells, bool ascii)
 {
 	const char *name = strchr(l->box, ':');
@@ -326,7 +326,7 @@ static void paint_narrow(const struct fleet *f, const struct ui *ui, struct area
 	paint_pending(f, ui, area_sub(a, a.rows - low, 0, low, a.cols));
 }
 
-/* Which rows are seen when there are more, and what is held back from now on. */
+/* Names the visible rows if there are more, and the active breakpoint. */
 static void view_fleet_paint_rule(const struct fleet *f, const struct ui *ui, struct area a)
 {
 	const char *hold = ui->nr_src > 0 ? ui->src[f->source]->model.hold : "", *seen;

@@ -1,4 +1,4 @@
--- The files that an agent finds in its home, and what it made of them: its own settings are rules on disk that only it reads.
+-- The files of an agent's home, and the agent's changes to them. Its settings are rules on disk that only it reads.
 local rt = require "sandglass.runtime"
 local quote = require "sandglass.text".sg.quote
 

@@ -1,5 +1,5 @@
-/* The control client as the hands of a screen (ui/frame/act.h): sends commands, brings each reply to who
- * asked. */
+/* The control client of a screen (ui/frame/act.h): sends commands and passes each reply to its
+ * caller. */
 #ifndef CLI_FRONT_FRONT_ACT_H
 #define CLI_FRONT_FRONT_ACT_H
 

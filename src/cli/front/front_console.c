@@ -180,7 +180,7 @@ int front_console_all(struct cmd_ctx *ctx, const struct front_opts *fo)
 		return cmd_fail(ctx, &err);
 	fputs(status == CONSOLE_STOPPED
 		      ? "sandglass: the sessions are stopping; 'sandglass ls' shows their end\n"
-		      : "sandglass: the agents go on; 'sandglass' comes back\n",
+		      : "sandglass: the agents continue; 'sandglass' opens the console again\n",
 	      ctx->err);
 	return EXIT_DONE;
 }

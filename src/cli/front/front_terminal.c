@@ -23,7 +23,7 @@ struct coming {
 	const struct front_terminal_opts *o;
 	struct session *session;
 	uint64_t action, agent,
-		told; /* told: what is pending approval before there is a terminal */
+		told; /* told: the approval, already reported, that the terminal waits for */
 	char name[64];
 };
 

@@ -1,4 +1,4 @@
-/* resume: a session that was interrupted goes on. */
+/* resume: continues an interrupted session. */
 #include <sys/stat.h>
 
 #include "cli/front/run_priv.h"

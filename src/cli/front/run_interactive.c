@@ -17,7 +17,7 @@
 #include "cli/front/tool_roots.h"
 #include "sessions/unmerged.h"
 
-/* --agent NAME -e TASK: somebody else's agent does it, in a box. */
+/* --agent NAME -e TASK: a third-party agent does the task, in a sandbox. */
 int inner_agent(struct cmd_ctx *ctx, const char *task, json_t *o, struct err *err)
 {
 	const char *name = cmd_opt(ctx, "agent"),

@@ -7,7 +7,7 @@
 #include "base/err.h"
 
 enum codec { CODEC_RAW = 0, CODEC_ZSTD = 1 };
-/* bytes of one piece, unpacked; a row that says more is damaged */
+/* unpacked bytes of one piece; a row that claims more is damaged */
 #define CODEC_MAX ((int64_t)1 << 31)
 
 /* One per thread that packs much; NULL is fine for a single piece. */

@@ -177,8 +177,7 @@ uint64_t look_next(const struct look *l, uint64_t seq);
 
 /* For src/query only: the connection (struct sqlite3 *), to run a compiled filter. */
 void *session_handle(struct session *s);
-/* After somebody has used its progress handler: queries are bounded by the size of the file
- * again. */
+/* Bounds queries by the size of the file again, after a caller has used the progress handler. */
 void session_bound(struct session *s);
 
 #endif

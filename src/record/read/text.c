@@ -72,7 +72,7 @@ void text_fold(const char *bytes, size_t len, struct buf *out)
 {
 	buf_reset(out);
 	while (len) {
-		/* the plain part in one go: most of what is searched is ASCII */
+		/* ASCII first, in one step: most text is */
 		size_t n = 0;
 		buf_reserve(out, len);
 		char *to = out->data + out->len;

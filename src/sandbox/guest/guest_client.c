@@ -496,7 +496,8 @@ void guest_broken(struct guest *g, const char *what)
 	struct err err = ERR_INIT;
 	if (g->gone)
 		return;
-	err_set(&err, ERR_PARSE, "the guest sent %s: the sandbox is no longer trusted", what);
+	err_set(&err, ERR_PARSE, "the guest sent %s: the sandbox can't be trusted after that",
+		what);
 	stream_free(&g->stream);
 	guest_client_end(g, &err);
 }

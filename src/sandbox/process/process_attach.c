@@ -128,7 +128,7 @@ static bool only_to_look_at(const struct process_box *p, size_t i)
 	       json_int(repo, "uid", -1) != info->uid;
 }
 
-/* The number of a repository's descriptor: they lie in the order of the layers. */
+/* The number of a repository's descriptor: descriptors have the order of the layers. */
 static size_t repo_fd(const struct process_box *p, size_t layer)
 {
 	size_t at = 0;
@@ -232,7 +232,7 @@ static bool must_copy(struct process_box *p)
 	return p->copying || p->copies_here < p->copies_asked;
 }
 
-/* The home folder waits for nobody; the workspace for what is to be masked in it. */
+/* Attaches the home directory at once, and the workspace when its masks are known. */
 void maybe_attach(struct process_box *p)
 {
 	if (p->dead || p->attaching || p->trees_here == 0 || !p->cell || !p->cell->sent ||

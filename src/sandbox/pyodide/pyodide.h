@@ -3,7 +3,7 @@
  * gets out of the interpreter is in a process box, which has the workspace as every other has;
  * snapshots, diffs, rollbacks, forks and freezing are the process driver's own.
  *
- * There is no shell in it, no other program, no process and no socket. It runs: python
+ * It has no shell, no other program, no process, and no socket. It runs: python
  * (python3, with any folder before it) with -c CODE, -m MODULE, FILE, - or nothing (the code is the
  * input; on a terminal it is interactive), and pip install FILE.whl. A text for sh is taken apart
  * if it is one such command: literal words, variables before them, a here-document. All else ends

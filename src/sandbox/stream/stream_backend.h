@@ -3,8 +3,8 @@
  * here in a directory of ours, transferred, and mirrored (mirror.h); runs go through the guest,
  * files through its tool.
  *
- * A driver of this sort is a struct far_kind: how the stream is made and what is removed at the
- * end. All else is here. Loop thread only, except for the workers of box_tree_ops.
+ * Such a driver is a struct far_kind: it makes the stream and removes the rest at the end.
+ * Everything else is here. Loop thread only, except for the workers of box_tree_ops.
  *
  * Over there are ROOT/workspace, ROOT/home, and ROOT/tmp; with ROOT "" they are /workspace,
  * /home/agent, and /tmp. */

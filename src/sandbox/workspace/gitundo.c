@@ -139,7 +139,7 @@ int undo_run(struct target *t, json_t **out, struct err *err)
 	CLEANUP(buf_release) struct buf b = BUF_INIT;
 	int rc = child_load(t, "record.json", &b, err);
 	if (rc != 0)
-		return rc < 0 ? -1 : err_set(err, ERR_NOENT, "there is no record of that merge");
+		return rc < 0 ? -1 : err_set(err, ERR_NOENT, "record of that merge not found");
 	json_t *rec = json_parse(buf_cstr(&b), b.len, "the record of the merge", err);
 	if (!rec)
 		return -1;

@@ -76,9 +76,9 @@ struct ws_stats {
 	size_t nodes;	/* known paths */
 	size_t touched; /* that differ from the base */
 	size_t looked;	/* entries looked at by the last ws_take */
-	const char *
-		hint; /* "none" (nothing to gain yet), "on trial", "trusted", "off" (unavailable, or it
-			 missed something) */
+	/* "none" (nothing to gain yet), "on trial", "trusted", "off" (unavailable, or it missed
+	 * something) */
+	const char *hint;
 };
 void ws_stats(const struct ws *w, struct ws_stats *out);
 const char *ws_name(const struct ws *w);

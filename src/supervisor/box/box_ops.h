@@ -1,5 +1,4 @@
-/* Operations on the files of a box (tree_*.c, op_tree.c, op_copy.c), and what they share with the
- * others. */
+/* Operations on the files of a sandbox (tree_*.c, op_tree.c, op_copy.c) and their shared parts. */
 #ifndef SUPERVISOR_BOX_BOX_OPS_H
 #define SUPERVISOR_BOX_BOX_OPS_H
 

@@ -1,5 +1,5 @@
-/* Calls of the script (wire/host.h "call"), as operations see them: what was asked, and how it is
- * answered. luahost/call.c answers; ops/dispatch.c finds the operation and submits its action. */
+/* Calls of the script (wire/host.h "call"), as operations see them: the request and its
+ * answer. luahost/call.c answers; ops/dispatch.c finds the operation and submits its action. */
 #ifndef SUPERVISOR_CORE_CALL_H
 #define SUPERVISOR_CORE_CALL_H
 

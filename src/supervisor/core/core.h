@@ -66,7 +66,7 @@ struct super {
 	struct mcp_hub *mcp_hub;      /* mcp_hub.c: MCP servers that the script uses; may be NULL */
 	struct call *calls;	      /* open calls of the script */
 	uint64_t session_budget;
-	uint64_t start_seq;  /* of session.start: the cause of what has no other */
+	uint64_t start_seq;  /* of session.start: the cause of events without another */
 	char last_merge[33]; /* id of the newest merge back, "" = none; its event below */
 	uint64_t last_merge_seq;
 	struct resume *resume;	   /* of a session that broke off; NULL for a new one */
@@ -76,7 +76,7 @@ struct super {
 	struct box_states *states; /* box_state.c; NULL before it is made */
 	char *hold;		   /* the filter that `hold --on` brings back; may be NULL */
 	struct loop_timer *end_timer, *stand_timer;
-	/* readiness.c: what is to be told when it stands; NULL = it is told */
+	/* readiness.c: the report that is still to be sent; NULL: it was sent */
 	json_t *ready;
 	size_t nr_people;  /* who are attached, stay and may decide */
 	struct away *away; /* unattended.c; may be NULL */
@@ -106,7 +106,7 @@ void super_stop(struct super *s, bool now, const char *why);
 void super_maybe_finish(struct super *s);
 struct agent *super_agent_add(struct super *s, uint64_t id, const char *name);
 
-/* the standing state has changed: whoever is attached learns it */
+/* The session's state has changed: sends it to the attached clients. */
 void super_changed(struct super *s);
 
 #endif

@@ -96,7 +96,7 @@ static void check_lines(void)
 		{ "events --f", "option '--f' for 'events' could be more than one, write it out" },
 		{ "approve", "'approve' needs a word: approve ID..." },
 		{ "defer 1 2", "'defer' does not take '2' as well: defer ID" },
-		{ "undo --again", "option '--again' for 'undo' is gone: 'undo' after an undo restores what it took back" },
+		{ "undo --again", "option '--again' for 'undo' is gone: 'undo' after the undo of a rollback restores its files; merge again with 'merge'" },
 		{ "say 'abc", "a ' is opened and not closed" },
 		{ "stop s-7k2m9q", "'stop' takes the session as an option: --in s-7k2m9q" },
 		{ "blame s-7k2m9q#4 a.c", "'blame' takes the session as an option: --at s-7k2m9q#4" },
@@ -123,7 +123,7 @@ static void check_lines(void)
 	is_int(l.words.nr, 5, "all are words");
 	is_str(l.words.item[4], "--this", "untouched");
 	is_str(parse(&l, "say fix leave them alone -S s-7k2m9q"), "", "a session named last");
-	is_int(l.words.nr, 4, "is no text");
+	is_int(l.words.nr, 4, "is not text");
 	is_str(command_opt(&l, "in"), "s-7k2m9q", "but the option");
 	is_str(parse(&l, "say fix use -S here"), "", "-S elsewhere");
 	is_int(l.words.nr, 4, "is text");

@@ -62,7 +62,7 @@ static void taken_back(void)
 	ui_draw(&ui);
 	ok(nr_sent == 0 && strcmp(view(), "fleet") == 0, "Esc leaves it as it is");
 	is_str(ui.message, "not decided: it is still held",
-	       "and nothing asks for a second y any more");
+	       "no second y is needed");
 	end();
 }
 
@@ -87,7 +87,7 @@ static void dead_keys(void)
 	is_int(nr_sent, 0, "another key between takes it back");
 	press("y");
 	is_str(sent, expect("approve", ""), "y y approves, bound to what was shown");
-	ok(strstr(ui.message, " is approved once"), "and it is said in words: %s", ui.message);
+	ok(strstr(ui.message, " approved once"), "and it is said in words: %s", ui.message);
 	end();
 }
 
@@ -102,11 +102,11 @@ static void denials(void)
 	is_str(sent, "", "Esc in it sends nothing");
 	press("n\n");
 	is_str(sent, expect("deny", ""), "an empty message is allowed");
-	ok(strstr(ui.message, " is denied; its agent goes on"), "what it comes to is said: %s",
+	ok(strstr(ui.message, " denied; agent continues"), "the result is reported: %s",
 	   ui.message);
 	press("x");
 	is_str(sent, expect("deny", "\"pause\":true,"), "x denies and pauses");
-	ok(strstr(ui.message, "pauses: c lets it go on"), "and what lets its agent go on: %s",
+	ok(strstr(ui.message, "pauses: c continues it"), "with the key that continues the agent: %s",
 	   ui.message);
 	press("Xn");
 	is_str(sent, expect("deny", "\"pause\":true,"), "X asks first");
@@ -362,7 +362,7 @@ static void batch(void)
 	later(1000000);
 	press("gnno\n");
 	is_int(nr_sent, 1, "n denies the row");
-	ok(strncmp(sent, "deny 25 {\"intent\":\"5555", 23) == 0, "bound to what was shown");
+	ok(strncmp(sent, "deny 25 {\"intent\":\"5555", 23) == 0, "bound to the shown intent");
 	nr_sent = 0;
 	later(1000000);
 	press("g  y");
@@ -475,7 +475,7 @@ static void long_name(void)
 	press("in English first");
 	ok(seen("to looks-after->: in English first"), "a message to it is seen while it is typed");
 	press("\n");
-	ok(seen("looks-after-> is told so before its next model call"), "and what became of it");
+	ok(seen("looks-after-> gets the message before its next model call"), "and what became of it");
 	press("X");
 	ok(seen("2 agent looks-after->  3 the whole session"), "all that can be killed is offered");
 	press("1");

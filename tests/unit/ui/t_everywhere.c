@@ -521,13 +521,13 @@ static void going_on(void)
 		is_str(ui.message, none[i][1], "what is none is told in the words of the question");
 	}
 	press("$1\n");
-	is_str(ui.message, "more is given; what waited for it goes on", "a larger budget");
+	is_str(ui.message, "budget extended; its agents continue", "a larger budget");
 	src[0]->model.nr_held = 0;
 	press("c");
-	is_str(ui.message, "fix goes on until the next hold", "one that may go on");
+	is_str(ui.message, "fix continues to the next breakpoint", "one that may go on");
 	src[0]->model.paused_all = true;
 	press("c");
-	ok(strstr(ui.message, "P lets them go on"), "and one that stops again at once, with what to do: %s", ui.message);
+	ok(strstr(ui.message, "P continues them"), "and one that stops again at once, with what to do: %s", ui.message);
 	end();
 	char path[] = "/tmp/t_everywhere-XXXXXX";
 	struct err err = ERR_INIT;
