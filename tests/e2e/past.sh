@@ -83,7 +83,7 @@ is $? 3 'a file that is no policy'
 
 "$sg" policy mine >mined.lua 2>out
 is $? 0 'rules from what people said'
-like "$(cat mined.lua)" 'answer 4 of 4 approvals of people; none touches any of their 2 denials' 'proved on the past'
+like "$(cat mined.lua)" 'answer 4 of .*4 approvals.* 2 denials' 'proved on the past'
 like "$(cat mined.lua)" 'p.allow "mined-1" \{ kind = "exec", cmd = "touch ' 'as a rule'
 unlike "$(cat mined.lua)" '"rm' 'and none for what was denied'
 "$sg" policy check mined.lua >out 2>&1
