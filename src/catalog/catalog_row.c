@@ -6,6 +6,7 @@
 #include "catalog/traits.h"
 #include "check/past.h"
 #include "check/summary.h"
+#include "sessions/unmerged.h"
 #include "base/mem.h"
 #include "record/read/ended.h"
 #include "record/read/lease.h"
@@ -57,6 +58,26 @@ static json_t *catalog_row_details(struct session *s, struct err *err)
 	return o;
 }
 
+/* Lists show it of thousands of sessions: parsed faster than the details. */
+static char *catalog_row_glance(struct session *s, const json_t *details, struct err *err)
+{
+	CLEANUP(json_release) json_t *o = json_object();
+	struct summary m;
+	struct unmerged u = UNMERGED_INIT;
+	if (unmerged_read(&u, s, err) < 0)
+		return NULL;
+	summary_from_json(&m, json_object_get(details, "summary"));
+	json_put(o, "agents",
+		 json_incref(json_object_get(json_object_get(details, "traits"), "agents")));
+	summary_put_cost(o, m.cost_uusd, m.cost_unknown);
+	json_put_int(o, "failed", (int64_t)m.failed);
+	json_put_int(o, "denied", (int64_t)(m.denied + m.denied_by_rule));
+	json_put_int(o, "unmerged", (int64_t)unmerged_files(&u));
+	summary_release(&m);
+	unmerged_release(&u);
+	return json_dump_str(o);
+}
+
 /* As `ls` prints it. The strings of @out are of the arena and of @end. */
 static int catalog_row_about(struct session *s, const struct session_file *f, struct arena *arena,
 			     json_t **end, struct shard_session *out, struct err *err)
@@ -89,13 +110,18 @@ int catalog_add_session(struct shard_maker *m, const struct session_file *f, str
 	struct shard_session about;
 	struct arena arena = ARENA_INIT;
 	CLEANUP(json_release) json_t *end = NULL, *details = NULL;
+	CLEANUP(free_ptr) char *glance = NULL;
 	if (lease_busy(f->path))
 		return err_set(err, ERR_BUSY, "session '%s' is being written", f->id);
 	if (session_open(&s, f->path, err) < 0)
 		return -1;
 	int rc = catalog_row_about(s, f, &arena, &end, &about, err);
 	if (rc == 0)
-		rc = (details = catalog_row_details(s, err)) ? 0 : -1;
+		rc = (details = catalog_row_details(s, err)) &&
+				     (glance = catalog_row_glance(s, details, err))
+			     ? 0
+			     : -1;
+	about.glance = glance;
 	if (rc == 0)
 		rc = shard_maker_add(m, s, &about, details, err);
 	session_close(&s);

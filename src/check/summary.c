@@ -118,7 +118,7 @@ static char *tree_hash(struct session *s)
 	return buf_take(&hex);
 }
 
-int summary_of(struct session *s, struct summary *out, struct err *err)
+int summary_counts(struct session *s, struct summary *out, struct err *err)
 {
 	struct sql_table t;
 	if (sql_own(s, figures_sql, 1, &t, err) < 0)
@@ -131,9 +131,16 @@ int summary_of(struct session *s, struct summary *out, struct err *err)
 				 .name = mem_strdup(session_name(s)) };
 	summary_fill(out, s, &t);
 	sql_table_release(&t);
-	out->tree = tree_hash(s);
 	if (session_of_suite(s)) /* its list waits for nobody */
 		out->people_us = 0;
+	return 0;
+}
+
+int summary_of(struct session *s, struct summary *out, struct err *err)
+{
+	if (summary_counts(s, out, err) < 0)
+		return -1;
+	out->tree = tree_hash(s);
 	return 0;
 }
 

@@ -21,6 +21,8 @@ struct summary {
 	char *why; /* of its end; may be NULL */
 };
 NODISCARD int summary_of(struct session *s, struct summary *out, struct err *err);
+/* The same without tree, which reads the content of files. */
+NODISCARD int summary_counts(struct session *s, struct summary *out, struct err *err);
 void summary_release(struct summary *m);
 /* "0.4100" dollars, "0.4100+?" when that is the least, "?" when nothing is known. */
 void summary_cost(int64_t uusd, bool unknown, struct buf *out);

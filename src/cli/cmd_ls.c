@@ -3,115 +3,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "action/gate.h"
 #include "catalog/choice.h"
-#include "cli/ask_all.h"
 #include "cli/lib/cmd_priv.h"
+#include "cli/ls_rows.h"
 #include "phrase/describe.h"
 #include "sessions/sessions.h"
 #include "base/clock.h"
 #include "base/mem.h"
-#include "record/read/ended.h"
 #include "wire/event_json.h"
-
-struct row {
-	const struct session_file *file;
-	/* running, waiting, stalled, ended, stopped, failed, broken off, unreadable */
-	const char *state;
-	/* it is unreadable, has not ended well, or cannot write its record: owned; may be NULL */
-	char *why;
-	uint64_t events;
-	int64_t begun_us, last_us;
-	size_t held, asks;
-	bool watch; /* it is shared with us to watch only */
-	/* silent: it runs, and its supervisor does not answer */
-	bool live, silent, broken_off, unreadable;
-};
-
-static json_t *cmd_ls_body_of(const struct event *ev)
-{
-	struct err err = ERR_INIT;
-	return ev->body ? json_parse(ev->body, ev->len, "event", &err) : NULL;
-}
-
-static void fill_from(struct row *r, struct session *s)
-{
-	struct arena arena = ARENA_INIT;
-	struct event ev;
-	struct err err = ERR_INIT;
-	r->events = session_head(s);
-	r->live = session_live(s);
-	if (session_event(s, 1, &ev, &arena, &err) == 0)
-		r->begun_us = ev.ts_us;
-	bool ended = false;
-	if (r->events && session_event(s, r->events, &ev, &arena, &err) == 0) {
-		r->last_us = ev.ts_us;
-		ended = ev.kind == EV_SESSION_END;
-		CLEANUP(json_release) json_t *body = ended ? cmd_ls_body_of(&ev) : NULL;
-		size_t len;
-		const char *why = ended_why(body, &len);
-		r->state = ended_word(body);
-		r->why = len ? mem_strndup(why, len) : NULL;
-	}
-	r->broken_off = !r->live && !ended;
-	r->state = r->live ? "running" : !ended ? "broken off" : r->state;
-	arena_release(&arena);
-}
-
-static struct row cmd_ls_look(const struct catalog *c, const struct session_file *f)
-{
-	struct row r = { .file = f, .state = "unreadable" };
-	const struct shard_session *known = catalog_find(c, f);
-	struct session *s = NULL;
-	struct err err = ERR_INIT;
-	if (known) {
-		r.state = known->state;
-		r.why = known->why ? mem_strdup(known->why) : NULL;
-		r.events = known->events;
-		r.begun_us = known->begun_us;
-		r.last_us = known->last_us;
-		return r;
-	}
-	if (session_open(&s, f->path, &err) < 0) {
-		r.unreadable = true;
-		r.why = mem_strdup(err.text);
-		return r;
-	}
-	fill_from(&r, s);
-	session_close(&s);
-	return r;
-}
-
-/* How many actions wait for a person, and what we may do there: only a supervisor knows. */
-static void ask_supervisors(struct row *row, size_t nr)
-{
-	struct asked *a = mem_calloc(nr + 1, sizeof(*a));
-	size_t live = 0;
-	for (size_t i = 0; i < nr; i++)
-		if (row[i].live)
-			a[live++].file = row[i].file;
-	ask_all(a, live);
-	for (size_t i = 0, k = 0; i < nr; i++) {
-		if (!row[i].live)
-			continue;
-		json_t *welcome = a[k++].welcome;
-		row[i].silent = !welcome;
-		const json_t *state = json_object_get(welcome, "state");
-		row[i].held = gate_state_waits(state);
-		row[i].asks = json_array_size(json_object_get(state, "asks"));
-		row[i].watch = !strcmp(json_str(welcome, "role", ""), "watch");
-		row[i].state = row[i].held + row[i].asks ? "waiting" : row[i].state;
-		/* then nothing goes on there, whatever waits */
-		if (*json_str(state, "record", "")) {
-			free(row[i].why);
-			row[i].why = mem_strdup(
-				json_str(state, "record_why", "its record cannot be written"));
-			row[i].state = "stalled";
-		}
-		json_decref(welcome);
-	}
-	free(a);
-}
 
 /* Does anything in it match? One that cannot be asked is not hidden. */
 static bool cmd_ls_matches(const struct catalog *c, const struct session_file *f,
@@ -139,70 +38,6 @@ static bool cmd_ls_wanted(const struct session_file *f, const char *pattern)
 	if (strpbrk(pattern, "*?["))
 		return fnmatch(pattern, f->name, 0) == 0 || fnmatch(pattern, f->id, 0) == 0;
 	return strstr(f->name, pattern) || strstr(f->id, pattern);
-}
-
-static void cmd_ls_print_json(struct cmd_ctx *ctx, const struct row *r)
-{
-	json_t *o = json_object();
-	json_put_str(o, "session", r->file->id);
-	json_put_str(o, "name", r->file->name);
-	json_put_str(o, "state", r->state);
-	json_put(o, "path", json_bytes_z(r->file->path));
-	json_put_int(o, "size_bytes", r->file->size);
-	if (r->why)
-		json_put_str(o, "why", r->why);
-	json_put_str(o, "shared_by", r->file->shared_by);
-	if (r->file->shared_by && r->live)
-		json_put_str(o, "role", r->watch ? "watch" : "decide");
-	if (!r->unreadable) {
-		json_put_int(o, "events", (int64_t)r->events);
-		cmd_json_time(o, "begun", r->begun_us);
-		json_put_int(o, "dur_us", r->last_us - r->begun_us);
-		json_put_flag(o, "live", r->live);
-		json_put_int(o, "held", (int64_t)r->held);
-		json_put_int(o, "asks", (int64_t)r->asks);
-		if (r->broken_off)
-			json_put(o, "resume",
-				 json_pack("[sss]", "sandglass", "resume", r->file->id));
-	}
-	cmd_json(ctx, o);
-}
-
-static void cmd_ls_print_row(struct cmd_ctx *ctx, const struct row *r)
-{
-	CLEANUP(buf_release) struct buf b = BUF_INIT, span = BUF_INIT, size = BUF_INIT;
-	cmd_size((uint64_t)r->file->size, &size);
-	if (r->unreadable) {
-		buf_printf(&b, "%-9s %-10s ", r->file->id, r->state);
-		cmd_safe(&b, r->file->name, strlen(r->file->name), false);
-		buf_puts(&b, ": ");
-		cmd_safe(&b, r->why, strlen(r->why), false);
-	} else {
-		/* of one that runs: until now */
-		clock_span((r->live ? clock_wall_us() : r->last_us) - r->begun_us, &span);
-		buf_printf(&b, "%-9s %-10s ", r->file->id, r->state);
-		cmd_time(r->begun_us, &b);
-		buf_printf(&b, " %7s %8llu events %10s  ", buf_cstr(&span),
-			   (unsigned long long)r->events, buf_cstr(&size));
-		cmd_safe(&b, r->file->name, strlen(r->file->name), false);
-		if (r->why) {
-			buf_puts(&b, ": ");
-			cmd_safe(&b, r->why, strlen(r->why), false);
-		}
-		if (r->held)
-			buf_printf(&b, "  (%zu held)", r->held);
-		if (r->asks)
-			buf_printf(&b, "  (%zu %s)", r->asks,
-				   r->asks == 1 ? "question" : "questions");
-		if (r->silent)
-			buf_puts(&b, "  (does not answer)");
-		if (r->file->shared_by)
-			buf_printf(&b, "  (shared by %s%s)", r->file->shared_by,
-				   r->watch ? ", to watch" : "");
-		if (r->broken_off)
-			buf_printf(&b, "  (goes on with 'sandglass resume %s')", r->file->id);
-	}
-	fprintf(ctx->out, "%s\n", buf_cstr(&b));
 }
 
 /* --- one session's agents or snapshots --------------------------------------------------------
@@ -263,7 +98,7 @@ int cmd_ls(struct cmd_ctx *ctx)
 	struct filter *filter = NULL;
 	struct err err = ERR_INIT;
 	int64_t max = cmd_has(ctx, "all") ? INT64_MAX : 50;
-	size_t shown = 0, left = 0;
+	size_t left = 0;
 	struct session_choice choice;
 	if (session_choice_read(ctx, &choice, &err) < 0 ||
 	    command_opt_int(ctx->line, "max", 1, 1000000, &max, &err) < 0)
@@ -288,32 +123,26 @@ int cmd_ls(struct cmd_ctx *ctx)
 	struct catalog *catalog = catalog_open(ctx->sessions);
 	if (filter)
 		catalog_ask(catalog, filter);
-	struct row *row = mem_calloc(files.nr + 1, sizeof(*row));
+	struct verdicts *verdicts = verdicts_open();
+	struct ls_rows rows = { .max = (size_t)max,
+				.catalog = catalog,
+				.verdicts = verdicts,
+				.live = cmd_has(ctx, "live") };
 	for (size_t i = 0; i < files.nr; i++) {
+		size_t before = rows.nr;
 		if (!cmd_ls_wanted(&files.item[i], cmd_word(ctx, 0)) ||
 		    !session_choice_takes(&choice, catalog, &files.item[i]) ||
 		    !cmd_ls_matches(catalog, &files.item[i], filter))
 			continue;
-		if ((int64_t)shown >= max) {
-			left++;
-			continue;
-		}
-		row[shown] = cmd_ls_look(catalog, &files.item[i]);
-		if (!cmd_has(ctx, "live") || row[shown].live)
-			shown++;
-		else
-			free(row[shown].why);
+		ls_rows_take(&rows, &files.item[i]);
+		left += before == rows.max;
 	}
 	catalog_finish_later(catalog, &files, ctx->sessions);
-	ask_supervisors(row, shown);
-	for (size_t i = 0; i < shown; i++) {
-		if (ctx->json)
-			cmd_ls_print_json(ctx, &row[i]);
-		else
-			cmd_ls_print_row(ctx, &row[i]);
-		free(row[i].why);
-	}
-	free(row);
+	ls_rows_ask(&rows);
+	ls_rows_print(ctx, &rows);
+	size_t shown = rows.nr;
+	ls_rows_release(&rows);
+	verdicts_close(&verdicts);
 	if (left && !ctx->quiet && !ctx->json)
 		fprintf(ctx->err, "sandglass: %zu older ones, 'sandglass ls --all' shows them\n",
 			left);

@@ -3,6 +3,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "catalog/verdicts.h"
 #include "check/check.h"
 #include "check/report.h"
 #include "cli/lib/cmd_priv.h"
@@ -115,6 +116,16 @@ static struct sums cmd_verify_sum(const struct report *r)
 	return n;
 }
 
+/* Lists show it (catalog/verdicts.h). A part of the checks gives no verdict. */
+static void cmd_verify_note(struct verification *v, struct session *s, const char *word)
+{
+	struct err err = ERR_INIT;
+	if (!cmd_has(v->ctx, "quick") && verdicts_note(session_path(s), word, &err) < 0 &&
+	    !v->ctx->quiet)
+		fprintf(v->ctx->err, "sandglass: the verdict can't be kept for lists: %s\n",
+			err.text);
+}
+
 static void cmd_verify_verdict(struct verification *v, struct session *s,
 			       const struct verify_totals *t)
 {
@@ -124,6 +135,7 @@ static void cmd_verify_verdict(struct verification *v, struct session *s,
 											 : "failed"
 			   : cmd_has(v->ctx, "quick") ? "verified in part"
 						      : "verified";
+	cmd_verify_note(v, s, word);
 	if (v->ctx->json) {
 		json_t *o = json_object();
 		json_put_str(o, "session", session_id(s));

@@ -9,7 +9,7 @@
 #include "query/shard_words.h"
 #include "record/read/text.h"
 
-enum { SHARD_FORMAT = 2 };
+enum { SHARD_FORMAT = 3 };
 
 struct shard {
 	sqlite3 *db;
@@ -51,7 +51,7 @@ static const char *shard_text(struct shard *s, sqlite3_stmt *st, int col)
 static int shard_read_sessions(struct shard *s)
 {
 	sqlite3_stmt *st = shard_select(
-		s, "SELECT file,size,mtime_us,events,begun_us,last_us,state,why,first,docs"
+		s, "SELECT file,size,mtime_us,events,begun_us,last_us,state,why,first,docs,glance"
 		   " FROM session ORDER BY n");
 	int rc = SQLITE_ERROR;
 	while (st && s->nr <= SHARD_SESSIONS && (rc = sqlite3_step(st)) == SQLITE_ROW) {
@@ -66,8 +66,9 @@ static int shard_read_sessions(struct shard *s)
 					       .state = shard_text(s, st, 6),
 					       .why = shard_text(s, st, 7),
 					       .first = (uint32_t)sqlite3_column_int64(st, 8),
-					       .docs = (uint32_t)sqlite3_column_int64(st, 9) };
-		if (!one->file || !one->state || one->first != s->docs ||
+					       .docs = (uint32_t)sqlite3_column_int64(st, 9),
+					       .glance = shard_text(s, st, 10) };
+		if (!one->file || !one->state || !one->glance || one->first != s->docs ||
 		    one->docs > SHARD_EVENTS_MOST)
 			break;
 		s->docs += one->docs;

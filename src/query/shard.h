@@ -18,6 +18,7 @@ struct shard_session {
 	int64_t begun_us, last_us;
 	/* as `ls` prints them; why may be NULL; state "": only the file tells */
 	const char *state, *why;
+	const char *glance;   /* JSON object of the figures that lists show; "" not known */
 	uint32_t first, docs; /* its rows in the postings; docs 0: its words are not in them */
 };
 

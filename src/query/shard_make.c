@@ -54,6 +54,7 @@ void shard_maker_free(struct shard_maker **mp)
 		free((char *)(uintptr_t)m->session[i].about.file);
 		free((char *)(uintptr_t)m->session[i].about.state);
 		free((char *)(uintptr_t)m->session[i].about.why);
+		free((char *)(uintptr_t)m->session[i].about.glance);
 		free(m->session[i].details);
 	}
 	free(m->posting);
@@ -164,6 +165,7 @@ static struct made_session *shard_make_keep(struct shard_maker *m,
 	one->about.file = mem_strdup(about->file);
 	one->about.state = mem_strdup(about->state);
 	one->about.why = about->why ? mem_strdup(about->why) : NULL;
+	one->about.glance = mem_strdup(about->glance ? about->glance : "");
 	one->about.first = m->docs;
 	one->about.docs = 0;
 	return one;
@@ -200,11 +202,12 @@ void shard_maker_leave(struct shard_maker *m, const struct shard_session *about)
 
 static const char shard_schema[] =
 	"PRAGMA page_size=4096; PRAGMA journal_mode=OFF; PRAGMA synchronous=OFF;"
-	"PRAGMA application_id=1397181251; PRAGMA user_version=2; BEGIN;"
+	"PRAGMA application_id=1397181251; PRAGMA user_version=3; BEGIN;"
 	"CREATE TABLE session(n INTEGER PRIMARY KEY, file TEXT NOT NULL, uuid BLOB NOT NULL,"
 	" size INTEGER NOT NULL, mtime_us INTEGER NOT NULL, events INTEGER NOT NULL,"
 	" chain BLOB NOT NULL, begun_us INTEGER NOT NULL, last_us INTEGER NOT NULL,"
-	" state TEXT NOT NULL, why TEXT, first INTEGER NOT NULL, docs INTEGER NOT NULL) STRICT;"
+	" state TEXT NOT NULL, why TEXT, first INTEGER NOT NULL, docs INTEGER NOT NULL,"
+	" glance TEXT NOT NULL) STRICT;"
 	"CREATE TABLE detail(n INTEGER PRIMARY KEY, body TEXT NOT NULL) STRICT;"
 	"CREATE TABLE vocabulary(words TEXT NOT NULL) STRICT;"
 	"CREATE TABLE posting(word INTEGER PRIMARY KEY, docs BLOB NOT NULL) STRICT;";
@@ -278,6 +281,7 @@ static bool shard_make_put_session(const struct made_session *m, size_t n, sqlit
 	sqlite3_bind_text(st, 11, a->why, -1, SQLITE_STATIC);
 	sqlite3_bind_int64(st, 12, a->first);
 	sqlite3_bind_int64(st, 13, a->docs);
+	sqlite3_bind_text(st, 14, a->glance, -1, SQLITE_STATIC);
 	sqlite3_bind_int64(detail, 1, (sqlite3_int64)n);
 	sqlite3_bind_text(detail, 2, m->details, -1, SQLITE_STATIC);
 	bool good = sqlite3_step(st) == SQLITE_DONE && sqlite3_step(detail) == SQLITE_DONE;
@@ -289,11 +293,12 @@ static bool shard_make_put_session(const struct made_session *m, size_t n, sqlit
 static int shard_make_put(struct shard_maker *m, sqlite3 *db, struct err *err)
 {
 	sqlite3_stmt *st = NULL, *detail = NULL;
-	bool good = sqlite3_exec(db, shard_schema, NULL, NULL, NULL) == SQLITE_OK &&
-		    sqlite3_prepare_v2(db, "INSERT INTO session VALUES(?,?,?,?,?,?,?,?,?,?,?,?,?)",
-				       -1, &st, NULL) == SQLITE_OK &&
-		    sqlite3_prepare_v2(db, "INSERT INTO detail VALUES(?,?)", -1, &detail, NULL) ==
-			    SQLITE_OK;
+	bool good =
+		sqlite3_exec(db, shard_schema, NULL, NULL, NULL) == SQLITE_OK &&
+		sqlite3_prepare_v2(db, "INSERT INTO session VALUES(?,?,?,?,?,?,?,?,?,?,?,?,?,?)",
+				   -1, &st, NULL) == SQLITE_OK &&
+		sqlite3_prepare_v2(db, "INSERT INTO detail VALUES(?,?)", -1, &detail, NULL) ==
+			SQLITE_OK;
 	for (size_t i = 0; good && i < m->sessions; i++)
 		good = shard_make_put_session(&m->session[i], i, st, detail);
 	int rc = good ? shard_make_put_words(m, db, err) : shard_make_failed(db, err);

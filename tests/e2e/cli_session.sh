@@ -16,7 +16,7 @@ ok $? 'two sessions'
 
 out=$("$sg" ls)
 like "$out" ' ended .* whole$' 'ls: one has ended'
-like "$out" ' broken off .* torn +\(goes on with' 'ls: one was broken off'
+like "$out" ' broken off .* torn +\(continue it with' 'ls: one was broken off'
 is "$("$sg" ls --json | grep -c '^{"schema":1,"session":"s-')" 2 'ls --json: a line each'
 id=$("$sg" ls whole --json | sed 's/.*"session":"\([^"]*\)".*/\1/')
 like "$id" '^s-[a-z0-9]{6}$' 'an id'
@@ -46,8 +46,12 @@ is $? 0 'out'
 cmp -s "$t/o1" "$t/o2" && cmp -s "$t/e1" "$t/e2"
 ok $? 'out -f gives the same'
 
+row() { "$sg" ls whole --json | jq -r "[$1] | join(\" \")"; }
+is "$(row '(.agents | length), .cost_unknown, .unmerged, .verified')" '3 false 0 ' 'ls: agents, a known cost, nothing unmerged, not verified'
+is "$(row '.failed, .denied')" "$("$sg" report "$id" --json | jq -r 'select(.session) | "\(.failed) \(.denied + .denied_by_rule)"')" 'failed and denied as report counts them'
 out=$("$sg" verify "$id")
 is $? 0 'verify'
+is "$(row .verified)" verified 'ls shows that it is verified'
 like "$out" "^$id verified: " 'verify says so'
 out=$("$sg" verify "$id" --quick)
 is "$?:$(grep -c '^  skip .*(--quick)' <<<"$out"):$(grep -c '^  ok ' <<<"$out")" 0:5:6 'verify --quick: what events say, and what was left out'
