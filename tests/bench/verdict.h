@@ -20,7 +20,8 @@ static inline bool bench_steady(double quarter, double median, double three_quar
 /* Ratios of pairs, of which each has a floor of its own. */
 static inline bool bench_pairs_agree(int nr, double quarter, double median, double three_quarters)
 {
-	return nr >= BENCH_PAIRS_MIN && quarter > 0 && bench_steady(quarter, median, three_quarters);
+	return nr >= BENCH_PAIRS_MIN && quarter > 0 &&
+	       bench_steady(quarter, median, three_quarters);
 }
 
 static inline const char *bench_verdict(bool good, bool measurable)

@@ -6,7 +6,15 @@
 #include <stdlib.h>
 
 /* A prime number of bytes, so that no buffer's end falls where a piece ends. */
-enum { PIECE = 1000003, PIECES = 8, PIECES_LONG = 1074, TINY = 10000, LARGE = (17 << 20) + 5, SILENCE_S = 120, GROWS_MB = 96 };
+enum {
+	PIECE = 1000003,
+	PIECES = 8,
+	PIECES_LONG = 1074,
+	TINY = 10000,
+	LARGE = (17 << 20) + 5,
+	SILENCE_S = 120,
+	GROWS_MB = 96
+};
 
 /* Output that is not kept: what has come of it. */
 struct flow {
@@ -69,7 +77,8 @@ static bool flow_is(struct flow *f, struct hash_ctx *want, int64_t len)
 	hash_end(&f->sum, &got);
 	hash_end(want, &sum);
 	if (f->lost || f->code || f->len != len)
-		printf("# %lld bytes of %lld, status %d%s\n", (long long)f->len, (long long)len, f->code, f->lost ? ", lost" : "");
+		printf("# %lld bytes of %lld, status %d%s\n", (long long)f->len, (long long)len,
+		       f->code, f->lost ? ", lost" : "");
 	return !f->lost && f->code == 0 && f->len == len && hash_eq(&got, &sum);
 }
 
@@ -113,9 +122,14 @@ static void much_output(struct box *b, bool has_shell)
 {
 	int n = getenv("LONG") ? PIECES_LONG : PIECES;
 	CLEANUP(free_ptr) uint8_t *piece = noise(PIECE);
-	CLEANUP(free_ptr) char *sh = mem_printf("i=0; while [ $i -lt %d ]; do cat piece; echo $i; i=$((i + 1)); done", n);
-	CLEANUP(free_ptr) char *py = mem_printf("import sys; out = sys.stdout.buffer.write; b = open('piece', 'rb').read()\n"
-					       "for i in range(%d): out(b + b'%%d\\n' %% i)", n);
+	CLEANUP(free_ptr)
+	char *sh = mem_printf("i=0; while [ $i -lt %d ]; do cat piece; echo $i; i=$((i + 1)); done",
+			      n);
+	CLEANUP(free_ptr)
+	char *py = mem_printf(
+		"import sys; out = sys.stdout.buffer.write; b = open('piece', 'rb').read()\n"
+		"for i in range(%d): out(b + b'%%d\\n' %% i)",
+		n);
 	const char *const words[] = { has_shell ? "sh" : "python", "-c", has_shell ? sh : py };
 	struct hash_ctx want;
 	struct flow f;
@@ -131,15 +145,20 @@ static void much_output(struct box *b, bool has_shell)
 	}
 	int64_t before = peak_kb();
 	flow_of(b, words, &f);
-	ok(flow_is(&f, &want, len) && there, "%d MB of output, any bytes, are the same byte for byte", n);
+	ok(flow_is(&f, &want, len) && there,
+	   "%d MB of output, any bytes, are the same byte for byte", n);
 	int64_t grown = (peak_kb() - before) / 1024;
 	ok(grown <= GROWS_MB, "and stream by: %lld MB of memory more", (long long)grown);
 }
 
 static void tiny_writes(struct box *b, bool has_shell)
 {
-	const char *const sh[] = { "sh", "-c", "i=0; while [ $i -lt 10000 ]; do echo $i; i=$((i + 1)); done" };
-	const char *const py[] = { "python", "-c", "import sys\nfor i in range(10000): sys.stdout.write('%d\\n' % i); sys.stdout.flush()" };
+	const char *const sh[] = { "sh", "-c",
+				   "i=0; while [ $i -lt 10000 ]; do echo $i; i=$((i + 1)); done" };
+	const char *const py[] = {
+		"python", "-c",
+		"import sys\nfor i in range(10000): sys.stdout.write('%d\\n' % i); sys.stdout.flush()"
+	};
 	struct hash_ctx want;
 	struct flow f;
 	int64_t len = 0;
@@ -171,12 +190,15 @@ static void large_file(struct box *b, bool has_shell)
 	CLEANUP(free_ptr) uint8_t *bytes = noise(len);
 	CLEANUP(buf_release) struct buf got = BUF_INIT, hex = BUF_INIT;
 	const char *const sh[] = { "sh", "-c", "sha256sum <large; printf x >>large" };
-	static const char sum[] = "import hashlib; print(hashlib.sha256(open('large', 'rb').read()).hexdigest()); open('large', 'ab').write(b'x')";
+	static const char sum[] =
+		"import hashlib; print(hashlib.sha256(open('large', 'rb').read()).hexdigest()); open('large', 'ab').write(b'x')";
 	const char *const py[] = { "python", "-c", sum };
-	struct run_opts o = { .argv = (char *const *)(uintptr_t)(has_shell ? sh : py), .nr_argv = 3 };
+	struct run_opts o = { .argv = (char *const *)(uintptr_t)(has_shell ? sh : py),
+			      .nr_argv = 3 };
 	struct ran r = { 0 };
 	struct hash h;
-	ok(write_file(b, "large", bytes, len), "a file of %zu MB, any bytes, is written", len >> 20);
+	ok(write_file(b, "large", bytes, len), "a file of %zu MB, any bytes, is written",
+	   len >> 20);
 	json_t *answer = read_file(b, "large", &got);
 	ok(got.len == len && memcmp(got.data, bytes, len) == 0, "and read, byte for byte");
 	json_release(&answer);
@@ -186,11 +208,15 @@ static void large_file(struct box *b, bool has_shell)
 	b->driver->run_free(p);
 	hash_of(bytes, len, &h);
 	hex_append(&hex, h.b, HASH_LEN);
-	ok(strncmp(buf_cstr(&r.out), buf_cstr(&hex), hex.len) == 0, "a command finds the same bytes");
+	ok(strncmp(buf_cstr(&r.out), buf_cstr(&hex), hex.len) == 0,
+	   "a command finds the same bytes");
 	fx_ran_release(&r);
 	answer = read_file(b, "large", &got);
-	ok(json_int(answer, "size", -1) == (int64_t)len + 1 && got.len == (len < BOX_FILE_MAX ? len + 1 : len) && memcmp(got.data, bytes, len) == 0,
-	   len < BOX_FILE_MAX ? "and adds to them" : "what is larger is cut there, with its whole size");
+	ok(json_int(answer, "size", -1) == (int64_t)len + 1 &&
+		   got.len == (len < BOX_FILE_MAX ? len + 1 : len) &&
+		   memcmp(got.data, bytes, len) == 0,
+	   len < BOX_FILE_MAX ? "and adds to them"
+			      : "what is larger is cut there, with its whole size");
 	json_release(&answer);
 }
 

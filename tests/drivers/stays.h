@@ -48,10 +48,16 @@ static int stays_run(struct stays *s, const char *cmd, int64_t timeout_us)
 
 static void stays_state(struct stays *s, bool sh)
 {
-	is_int(stays_run(s, sh ? "cd /tmp; X='a b'; f() { echo \"f $1\"; return 7; }" : "import os; os.chdir('/tmp'); X = 'a b'", 0), 0,
-	       "a shell that stays");
-	is_int(stays_run(s, sh ? "pwd; echo \"$X\"; f it" : "print(os.getcwd()); print(X); 1 / 0", 0), sh ? 7 : 1, "says the status");
-	ok(strncmp(buf_cstr(&s->out), sh ? "/tmp\na b\nf it\n" : "/tmp\na b\n", sh ? 14 : 9) == 0, "and keeps what it was told");
+	is_int(stays_run(s,
+			 sh ? "cd /tmp; X='a b'; f() { echo \"f $1\"; return 7; }"
+			    : "import os; os.chdir('/tmp'); X = 'a b'",
+			 0),
+	       0, "a shell that stays");
+	is_int(stays_run(s, sh ? "pwd; echo \"$X\"; f it" : "print(os.getcwd()); print(X); 1 / 0",
+			 0),
+	       sh ? 7 : 1, "says the status");
+	ok(strncmp(buf_cstr(&s->out), sh ? "/tmp\na b\nf it\n" : "/tmp\na b\n", sh ? 14 : 9) == 0,
+	   "and keeps what it was told");
 	stays_run(s, sh ? "sleep 60" : "import time; time.sleep(60)", 500000);
 	ok(s->r.timed_out && !s->r.ended, "a time limit stops what runs in it");
 	is_int(stays_run(s, sh ? "echo on" : "print('on')", 0), 0, "which it survives");
@@ -63,8 +69,12 @@ static void stays_asks(struct stays *s, bool sh)
 	struct err err = ERR_INIT;
 	buf_reset(&s->out);
 	s->done = false;
-	bool began = box_shell_run(s->sh, sh ? "printf 'sure? '; read a; echo \"got $a\"" : "print('got', input('sure? '))", 0, &err) == 0;
-	for (int64_t until = clock_mono_us() + 20000000; !strstr(buf_cstr(&s->out), "sure?") && clock_mono_us() < until;)
+	bool began = box_shell_run(s->sh,
+				   sh ? "printf 'sure? '; read a; echo \"got $a\""
+				      : "print('got', input('sure? '))",
+				   0, &err) == 0;
+	for (int64_t until = clock_mono_us() + 20000000;
+	     !strstr(buf_cstr(&s->out), "sure?") && clock_mono_us() < until;)
 		loop_turn(fx_loop, 100);
 	box_shell_send(s->sh, "y\n", 2);
 	fx_wait(&s->done);
@@ -79,7 +89,9 @@ static void stays_asks(struct stays *s, bool sh)
 
 static void stays(struct box *b, bool sh)
 {
-	static const struct box_shell_ops ops = { .on_output = stays_output, .on_done = stays_done, .on_end = stays_end };
+	static const struct box_shell_ops ops = { .on_output = stays_output,
+						  .on_done = stays_done,
+						  .on_end = stays_end };
 	struct stays s = { 0 };
 	struct err err = ERR_INIT;
 	if (box_has_terminals(b, &err) < 0) {

@@ -7,8 +7,9 @@
 
 UNUSED static struct policy *rules(const char *file, const char *def, const char *list)
 {
-	CLEANUP(free_ptr) char *json = mem_printf("{\"file\":\"%s\"%s%s%s,\"rules\":[%s]}", file, *def ? ",\"default\":\"" : "", def,
-						 *def ? "\"" : "", list);
+	CLEANUP(free_ptr)
+	char *json = mem_printf("{\"file\":\"%s\"%s%s%s,\"rules\":[%s]}", file,
+				*def ? ",\"default\":\"" : "", def, *def ? "\"" : "", list);
 	struct policy *p = NULL;
 	struct err err = ERR_INIT;
 	if (policy_parse(&p, json, strlen(json), &err) < 0) {
@@ -46,18 +47,21 @@ static void spec_from(struct action_spec *s, const char *kind, const char *text,
 	}
 }
 
-UNUSED static void judge_in(struct policy *const *p, size_t nr, enum gate_wall wall, const char *kind, const char *text,
-		     struct judgement *j)
+UNUSED static void judge_in(struct policy *const *p, size_t nr, enum gate_wall wall,
+			    const char *kind, const char *text, struct judgement *j)
 {
 	char scratch[300];
 	struct action_spec s;
 	spec_from(&s, kind, text, scratch);
-	const struct policy_subject subject = { .spec = &s, .wall = wall, .agent = "fix", .box = "b1" };
+	const struct policy_subject subject = {
+		.spec = &s, .wall = wall, .agent = "fix", .box = "b1"
+	};
 	policy_judge(p, nr, NULL, 0, 2, &subject, j);
 	strv_release(&s.argv);
 }
 
-UNUSED static const char *verdict_of(struct policy *const *p, size_t nr, enum gate_wall wall, const char *kind, const char *text)
+UNUSED static const char *verdict_of(struct policy *const *p, size_t nr, enum gate_wall wall,
+				     const char *kind, const char *text)
 {
 	struct judgement j;
 	judge_in(p, nr, wall, kind, text, &j);

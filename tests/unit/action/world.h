@@ -77,8 +77,12 @@ static void w_tree(void *self, struct action *a, struct hash *out)
 	*out = W.tree;
 }
 
-static const struct effector w_effector = { .name = "test", .start = w_start, .cancel = w_cancel, .tree = w_tree };
-static const struct effector w_preparing = { .name = "test", .start = w_start, .cancel = w_cancel, .prepare = w_prepare };
+static const struct effector w_effector = {
+	.name = "test", .start = w_start, .cancel = w_cancel, .tree = w_tree
+};
+static const struct effector w_preparing = {
+	.name = "test", .start = w_start, .cancel = w_cancel, .prepare = w_prepare
+};
 
 static void w_done(void *self, const struct action_result *res)
 {
@@ -90,7 +94,8 @@ static void w_done(void *self, const struct action_result *res)
 	W.done_edited[i] = res->edited;
 	snprintf(W.done_why[i], sizeof(W.done_why[i]), "%s", res->why ? res->why : "");
 	snprintf(W.done_rule[i], sizeof(W.done_rule[i]), "%s", res->rule ? res->rule : "");
-	snprintf(W.done_ran[i], sizeof(W.done_ran[i]), "%s", json_str(json_object_get(res->body, "ran"), "cmd", ""));
+	snprintf(W.done_ran[i], sizeof(W.done_ran[i]), "%s",
+		 json_str(json_object_get(res->body, "ran"), "cmd", ""));
 }
 
 static const struct action_client w_client = { .done = w_done };
@@ -146,7 +151,9 @@ enum { W_BOX = 1, W_AGENT = 2, W_OTHER = 3 };
 
 static void w_open(void)
 {
-	static const struct gate_ops ops = { .snapshot = w_snapshot, .on_held = w_held, .on_budget = w_budget, .on_kill = w_kill };
+	static const struct gate_ops ops = {
+		.snapshot = w_snapshot, .on_held = w_held, .on_budget = w_budget, .on_kill = w_kill
+	};
 	static const struct gate_judge judge = { w_when, NULL };
 	struct err err = ERR_INIT;
 	memset(&W, 0, sizeof(W));
@@ -189,10 +196,16 @@ static void w_policy(const char *json)
 }
 
 /* Submits a command line; the spec's strings may die at once. */
-static uint64_t w_exec_as(uint64_t agent, const char *cmd, bool may_write, const struct effector *eff)
+static uint64_t w_exec_as(uint64_t agent, const char *cmd, bool may_write,
+			  const struct effector *eff)
 {
-	struct action_spec s = { .kind = ACT_EXEC, .cause = 1, .agent = agent, .box = W_BOX, .tool = "shell",
-				 .cmdline = cmd, .may_write = may_write };
+	struct action_spec s = { .kind = ACT_EXEC,
+				 .cause = 1,
+				 .agent = agent,
+				 .box = W_BOX,
+				 .tool = "shell",
+				 .cmdline = cmd,
+				 .may_write = may_write };
 	strv_push(&s.argv, "sh");
 	strv_push(&s.argv, "-c");
 	strv_push(&s.argv, cmd);
@@ -217,7 +230,8 @@ static int w_decide(uint64_t id, enum decision d, struct err *err)
 
 static const char *w_state(uint64_t id)
 {
-	static const char *const names[] = { "judging", "held", "queued", "barrier", "running", "ended" };
+	static const char *const names[] = { "judging", "held",	   "queued",
+					     "barrier", "running", "ended" };
 	const struct action *a = gate_action(W.gate, id);
 	return a ? names[action_state(a)] : "gone";
 }

@@ -22,8 +22,9 @@ static struct loop *loop;
 static struct http *http;
 
 /* Turns the loop while `more` holds, for as long as a peer waits at most: by the clock, since a slow machine needs more turns. */
-#define TURN_WHILE(loop, more) \
-	for (int64_t until_us = clock_mono_us() + PATIENCE_S * 1000000; (more) && clock_mono_us() < until_us;) \
+#define TURN_WHILE(loop, more)                                                                     \
+	for (int64_t until_us = clock_mono_us() + PATIENCE_S * 1000000;                            \
+	     (more) && clock_mono_us() < until_us;)                                                \
 	loop_turn(loop, 50)
 
 enum { PATIENCE_S = 20 };
@@ -32,7 +33,8 @@ static bool begin(void)
 {
 	struct err err = ERR_INIT;
 	hash_init();
-	return loop_new(&loop, &err) == 0 && http_new(&http, loop, &(struct http_settings){ .proxy = "" }, &err) == 0;
+	return loop_new(&loop, &err) == 0 &&
+	       http_new(&http, loop, &(struct http_settings){ .proxy = "" }, &err) == 0;
 }
 
 static int end(void)
@@ -52,14 +54,14 @@ __attribute__((unused)) static char *pattern(size_t len)
 }
 
 struct peer {
-	int fd, sock;        /* listens; the connection */
+	int fd, sock; /* listens; the connection */
 	pthread_t thread;
 	char *url;
-	struct buf ask;      /* the head of the request */
-	char accept[32];     /* what it is answered with */
-	struct buf frame;    /* payload of the frame that was heard last */
-	unsigned op;         /* its opcode; 0xff none: the connection has ended */
-	bool unmasked;       /* a frame without a mask was heard */
+	struct buf ask;	  /* the head of the request */
+	char accept[32];  /* what it is answered with */
+	struct buf frame; /* payload of the frame that was heard last */
+	unsigned op;	  /* its opcode; 0xff none: the connection has ended */
+	bool unmasked;	  /* a frame without a mask was heard */
 	const void *play_self;
 	void (*play)(struct peer *p);
 };
@@ -87,7 +89,8 @@ __attribute__((unused)) static bool take_exactly(struct peer *p, void *to, size_
 }
 
 /* A frame as servers send it. */
-__attribute__((unused)) static void put_frame(struct buf *b, unsigned first, const void *bytes, size_t len)
+__attribute__((unused)) static void put_frame(struct buf *b, unsigned first, const void *bytes,
+					      size_t len)
 {
 	unsigned wide = len < 126 ? 0 : len < 65536 ? 2 : 8;
 	buf_putc(b, (char)first);
@@ -97,7 +100,8 @@ __attribute__((unused)) static void put_frame(struct buf *b, unsigned first, con
 	buf_append(b, bytes, len);
 }
 
-__attribute__((unused)) static void say_frame(struct peer *p, unsigned first, const void *bytes, size_t len)
+__attribute__((unused)) static void say_frame(struct peer *p, unsigned first, const void *bytes,
+					      size_t len)
 {
 	CLEANUP(buf_release) struct buf b = BUF_INIT;
 	put_frame(&b, first, bytes, len);
@@ -143,7 +147,9 @@ __attribute__((unused)) static bool hear(struct peer *p)
 
 __attribute__((unused)) static unsigned heard_code(const struct peer *p)
 {
-	return p->op == WS_CLOSE && p->frame.len >= 2 ? (unsigned)(uint8_t)p->frame.data[0] << 8 | (uint8_t)p->frame.data[1] : 0;
+	return p->op == WS_CLOSE && p->frame.len >= 2
+		       ? (unsigned)(uint8_t)p->frame.data[0] << 8 | (uint8_t)p->frame.data[1]
+		       : 0;
 }
 
 __attribute__((unused)) static void until_closed(struct peer *p)
@@ -189,11 +195,15 @@ __attribute__((unused)) static bool read_ask(struct peer *p)
 }
 
 /* The answer that opens, with what follows in the same breath. */
-__attribute__((unused)) static void welcome(struct peer *p, const char *more, const void *bytes, size_t len)
+__attribute__((unused)) static void welcome(struct peer *p, const char *more, const void *bytes,
+					    size_t len)
 {
 	CLEANUP(buf_release) struct buf b = BUF_INIT;
-	buf_printf(&b, "HTTP/1.1 101 Switching Protocols\r\nupgrade: WebSocket\r\nConnection: keep-alive, Upgrade\r\n"
-		       "Sec-WebSocket-Accept:  %s \r\n%s\r\n", p->accept, more);
+	buf_printf(
+		&b,
+		"HTTP/1.1 101 Switching Protocols\r\nupgrade: WebSocket\r\nConnection: keep-alive, Upgrade\r\n"
+		"Sec-WebSocket-Accept:  %s \r\n%s\r\n",
+		p->accept, more);
 	buf_append(&b, bytes, len);
 	say(p, b.data, b.len);
 }
@@ -215,11 +225,15 @@ __attribute__((unused)) static void *serve(void *self)
 	return NULL;
 }
 
-__attribute__((unused)) static void start(struct peer *p, void (*play)(struct peer *p), const void *play_self)
+__attribute__((unused)) static void start(struct peer *p, void (*play)(struct peer *p),
+					  const void *play_self)
 {
 	struct sockaddr_in a = { .sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
 	socklen_t len = sizeof a;
-	*p = (struct peer){ .fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0), .sock = -1, .play = play, .play_self = play_self };
+	*p = (struct peer){ .fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0),
+			    .sock = -1,
+			    .play = play,
+			    .play_self = play_self };
 	if (bind(p->fd, (struct sockaddr *)&a, sizeof a) < 0 || listen(p->fd, 4) < 0)
 		exit(1);
 	getsockname(p->fd, (struct sockaddr *)&a, &len);

@@ -47,8 +47,8 @@ __attribute__((unused)) static void help_wait(struct loop *l, const bool *flag)
 		loop_turn(l, 10);
 }
 
-__attribute__((unused)) static void help_report(void *self, const char *name, enum verify_result result,
-						const char *text, uint64_t seq)
+__attribute__((unused)) static void
+help_report(void *self, const char *name, enum verify_result result, const char *text, uint64_t seq)
 {
 	static const char *const word[] = { "ok", "FAIL", "skip" };
 	(void)self;
@@ -56,12 +56,14 @@ __attribute__((unused)) static void help_report(void *self, const char *name, en
 }
 
 /* Verifies and expects @failures failed checks. */
-__attribute__((unused)) static struct verify_totals help_verify(struct session *s, unsigned failures, const char *what)
+__attribute__((unused)) static struct verify_totals help_verify(struct session *s,
+								unsigned failures, const char *what)
 {
 	struct verify_totals t;
 	struct err err = ERR_INIT;
 	int rc = verify_session(s, NULL, help_report, NULL, &t, &err);
-	ok(rc == 0 && t.failed == failures, "%s: %u failed, want %u %s", what, t.failed, failures, rc ? err.text : "");
+	ok(rc == 0 && t.failed == failures, "%s: %u failed, want %u %s", what, t.failed, failures,
+	   rc ? err.text : "");
 	return t;
 }
 

@@ -102,7 +102,8 @@ __attribute__((unused)) static char *fx_path(const char *name)
 	return path_join(fx_dir, name);
 }
 
-__attribute__((unused)) static void fx_file(const char *dir, const char *name, const char *text, mode_t mode)
+__attribute__((unused)) static void fx_file(const char *dir, const char *name, const char *text,
+					    mode_t mode)
 {
 	struct err err = ERR_INIT;
 	CLEANUP(free_ptr) char *path = path_join(dir, name);
@@ -115,7 +116,8 @@ __attribute__((unused)) static void fx_file(const char *dir, const char *name, c
 }
 
 /* Opens; NULL with @err_out set where it cannot be done. */
-__attribute__((unused)) static struct box *fx_open(const struct box_opts *o, json_t **result_out, struct err *err_out)
+__attribute__((unused)) static struct box *fx_open(const struct box_opts *o, json_t **result_out,
+						   struct err *err_out)
 {
 	struct answer a = { 0 };
 	struct box *b = driver_process.open(fx_loop, o, fx_done, &a);
@@ -132,13 +134,16 @@ __attribute__((unused)) static struct box *fx_open(const struct box_opts *o, jso
 }
 
 /* The simplest one: one repository (or none) at /workspace. */
-__attribute__((unused)) static struct box *fx_box(const char *name, const char *repo, json_t **result_out)
+__attribute__((unused)) static struct box *fx_box(const char *name, const char *repo,
+						  json_t **result_out)
 {
 	struct err err = ERR_INIT;
 	CLEANUP(free_ptr) char *tail = mem_printf("state-%s", name);
 	CLEANUP(free_ptr) char *state = fx_path(tail);
 	struct box_repo r = { .name = "", .host_dir = repo };
-	struct box_opts o = { .name = name, .state_dir = state, .repo = &r, .nr_repos = repo ? 1 : 0 };
+	struct box_opts o = {
+		.name = name, .state_dir = state, .repo = &r, .nr_repos = repo ? 1 : 0
+	};
 	struct box *b = fx_open(&o, result_out, &err);
 	if (!b)
 		printf("# cannot open a box: %s\n", err.text);
@@ -232,11 +237,11 @@ __attribute__((unused)) static char *fx_out(struct box *b, const char *command)
 	return s;
 }
 
-#define out_is(box, command, want, what)                                                                               \
-	do {                                                                                                           \
-		char *got_ = fx_out((box), (command));                                                                 \
-		is_str(got_, (want), (what));                                                                          \
-		free(got_);                                                                                            \
+#define out_is(box, command, want, what)                                                           \
+	do {                                                                                       \
+		char *got_ = fx_out((box), (command));                                             \
+		is_str(got_, (want), (what));                                                      \
+		free(got_);                                                                        \
 	} while (0)
 
 #endif

@@ -31,7 +31,8 @@ struct fake_box {
 	struct fake_call open, close, frozen, file, dial;
 	struct run run[FD_MAX];
 	size_t nr_runs, live, opens, closes;
-	struct buf log;  /* one word per call of a file or the freezer: "read:a" "write:a=text/644" "list:." "freeze" "thaw" */
+	struct buf
+		log; /* one word per call of a file or the freezer: "read:a" "write:a=text/644" "list:." "freeze" "thaw" */
 	char name[40];
 	int oom; /* what its memory limit has killed; -1: it does not know */
 };
@@ -65,7 +66,8 @@ static json_t *fake_probe(void)
 	return json_object();
 }
 
-static struct box *fake_open(struct loop *l, const struct box_opts *o, box_done_fn *done, void *self)
+static struct box *fake_open(struct loop *l, const struct box_opts *o, box_done_fn *done,
+			     void *self)
 {
 	(void)l;
 	fake.opens++;
@@ -81,7 +83,8 @@ static void fake_close(struct box *b, box_done_fn *done, void *self)
 	fake.close = (struct fake_call){ done, self };
 }
 
-static struct run *fake_run_prepare(struct box *b, const struct run_opts *o, const struct run_ops *ops, void *self)
+static struct run *fake_run_prepare(struct box *b, const struct run_opts *o,
+				    const struct run_ops *ops, void *self)
 {
 	assert(b == &fake.box && fake.nr_runs < FD_MAX);
 	struct run *r = &fake.run[fake.nr_runs++];
@@ -137,10 +140,12 @@ static void fake_read(struct box *b, const char *path, size_t max, box_done_fn *
 	fake.file = (struct fake_call){ done, self };
 }
 
-static void fake_write(struct box *b, const char *path, const void *data, size_t len, int mode, box_done_fn *done, void *self)
+static void fake_write(struct box *b, const char *path, const void *data, size_t len, int mode,
+		       box_done_fn *done, void *self)
 {
 	(void)b;
-	fake_note("write:%s=%.*s/%o", path, (int)len, (const char *)data, mode < 0 ? 0U : (unsigned)mode);
+	fake_note("write:%s=%.*s/%o", path, (int)len, (const char *)data,
+		  mode < 0 ? 0U : (unsigned)mode);
 	fake.file = (struct fake_call){ done, self };
 }
 

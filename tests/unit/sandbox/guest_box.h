@@ -44,7 +44,8 @@ UNUSED static int guest_box_start(bool init, pid_t *pid_out)
 {
 	int pair[2], told[2];
 	char good = 0;
-	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) < 0 || pipe2(told, O_CLOEXEC) < 0)
+	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) < 0 ||
+	    pipe2(told, O_CLOEXEC) < 0)
 		return -1;
 	pid_t pid = fork();
 	if (pid == 0) {
@@ -63,7 +64,8 @@ UNUSED static int guest_box_start(bool init, pid_t *pid_out)
 			}
 			prctl(PR_SET_PDEATHSIG, SIGKILL);
 			if (mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) < 0 ||
-			    mount("proc", "/proc", "proc", MS_NOSUID | MS_NODEV | MS_NOEXEC, NULL) < 0)
+			    mount("proc", "/proc", "proc", MS_NOSUID | MS_NODEV | MS_NOEXEC, NULL) <
+				    0)
 				_exit(77);
 		}
 		if (write(told[1], "y", 1) != 1)

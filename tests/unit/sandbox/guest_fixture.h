@@ -164,7 +164,8 @@ static void one_way(bool as_init, bool with_frames, void (*tests)(void))
 	pid1 = as_init;
 	framed = with_frames;
 	guest_pid = -1;
-	printf("# %s, %s\n", as_init ? "PID 1" : "ordinary child", with_frames ? "framed streams" : "descriptors");
+	printf("# %s, %s\n", as_init ? "PID 1" : "ordinary child",
+	       with_frames ? "framed streams" : "descriptors");
 	int sock = guest_box_start(as_init, &guest_pid);
 	if (sock < 0) {
 		skip(1, "no user namespaces here");

@@ -31,14 +31,18 @@ struct ws_box {
 	json_t *body; /* of the last snapshot that said something */
 };
 
-__attribute__((unused, format(printf, 2, 3))) static int sh_in(const char *dir, const char *fmt, ...)
+__attribute__((unused, format(printf, 2, 3))) static int sh_in(const char *dir, const char *fmt,
+							       ...)
 {
 	char *words, *cmd;
 	va_list ap;
 	va_start(ap, fmt);
 	if (vasprintf(&words, fmt, ap) < 0 ||
-	    asprintf(&cmd, "export HOME=\"$PWD\" GIT_CONFIG_NOSYSTEM=1 GIT_CONFIG_GLOBAL=/dev/null GIT_AUTHOR_NAME=Ann "
-			   "GIT_AUTHOR_EMAIL=ann@example.org GIT_COMMITTER_NAME=Ann GIT_COMMITTER_EMAIL=ann@example.org\n%s", words) < 0)
+	    asprintf(
+		    &cmd,
+		    "export HOME=\"$PWD\" GIT_CONFIG_NOSYSTEM=1 GIT_CONFIG_GLOBAL=/dev/null GIT_AUTHOR_NAME=Ann "
+		    "GIT_AUTHOR_EMAIL=ann@example.org GIT_COMMITTER_NAME=Ann GIT_COMMITTER_EMAIL=ann@example.org\n%s",
+		    words) < 0)
 		abort();
 	va_end(ap);
 	pid_t pid = fork();
@@ -92,7 +96,8 @@ static void box_paths(struct ws_box *b)
 
 static bool box_mount(struct ws_box *b)
 {
-	char *o = mem_printf("lowerdir=%s,upperdir=%s,workdir=%s,userxattr", b->lower, b->upper, b->work);
+	char *o = mem_printf("lowerdir=%s,upperdir=%s,workdir=%s,userxattr", b->lower, b->upper,
+			     b->work);
 	b->mounted = mount("overlay", b->merged, "overlay", 0, o) == 0;
 	if (!b->mounted)
 		perror("# mount overlay");
@@ -200,7 +205,8 @@ static void truth_read(struct truth *t, const char *root, const char *rel)
 		if (lstat(full, &st) == 0) {
 			GROW(t->item, t->nr, t->cap);
 			struct ws_path *p = &t->item[t->nr++];
-			*p = (struct ws_path){ .path = arena_strdup(&t->arena, path), .len = strlen(path) };
+			*p = (struct ws_path){ .path = arena_strdup(&t->arena, path),
+					       .len = strlen(path) };
 			p->now.kind = (uint8_t)ws_kind_of(st.st_mode);
 			p->now.mode = (uint16_t)(st.st_mode & 07777);
 			if (S_ISREG(st.st_mode) && file_read(full, &b, SIZE_MAX - 1, &err) == 0)
@@ -208,7 +214,8 @@ static void truth_read(struct truth *t, const char *root, const char *rel)
 			if (S_ISLNK(st.st_mode)) {
 				char target[4096];
 				ssize_t n = readlink(full, target, sizeof(target));
-				object_name(OBJECT_BLOB, target, n < 0 ? 0 : (size_t)n, &p->now.oid);
+				object_name(OBJECT_BLOB, target, n < 0 ? 0 : (size_t)n,
+					    &p->now.oid);
 			}
 			if (S_ISDIR(st.st_mode))
 				truth_read(t, root, path);
@@ -239,7 +246,8 @@ static void truth_load(struct truth *t, const char *root)
 static const struct ws_state *truth_at(const struct truth *t, const struct ws_path *key)
 {
 	static const struct ws_state none;
-	const struct ws_path *p = t->nr ? bsearch(key, t->item, t->nr, sizeof(*t->item), truth_cmp) : NULL;
+	const struct ws_path *p =
+		t->nr ? bsearch(key, t->item, t->nr, sizeof(*t->item), truth_cmp) : NULL;
 	return p ? &p->now : &none;
 }
 
@@ -259,9 +267,10 @@ static bool oracle_path(const struct ws_view *v, const struct ws_path *key, cons
 		return true;
 	if (differs && p && ws_state_eq(&p->base, a) && ws_state_eq(&p->now, b))
 		return true;
-	printf("# %s: really %s %o -> %s %o; snapshot %s %s %o -> %s %o\n", key->path, ws_kind_name(a->kind), a->mode,
-	       ws_kind_name(b->kind), b->mode, p ? "says" : "is silent", p ? ws_kind_name(p->base.kind) : "",
-	       p ? p->base.mode : 0, p ? ws_kind_name(p->now.kind) : "", p ? p->now.mode : 0);
+	printf("# %s: really %s %o -> %s %o; snapshot %s %s %o -> %s %o\n", key->path,
+	       ws_kind_name(a->kind), a->mode, ws_kind_name(b->kind), b->mode,
+	       p ? "says" : "is silent", p ? ws_kind_name(p->base.kind) : "", p ? p->base.mode : 0,
+	       p ? ws_kind_name(p->now.kind) : "", p ? p->now.mode : 0);
 	return false;
 }
 
@@ -285,7 +294,8 @@ __attribute__((unused)) static bool oracle(struct ws_box *b)
 	for (size_t i = 0; i < v.nr; i++)
 		good &= oracle_path(&v, &v.item[i], &low, &now);
 	if ((size_t)json_int(b->body, "touched", -1) != v.nr) {
-		printf("# touched says %d, there are %zu\n", (int)json_int(b->body, "touched", -1), v.nr);
+		printf("# touched says %d, there are %zu\n", (int)json_int(b->body, "touched", -1),
+		       v.nr);
 		good = false;
 	}
 	truth_free(&low);
@@ -299,9 +309,9 @@ __attribute__((unused)) static const char *op_at(const struct ws_box *b, const c
 {
 	size_t i;
 	json_t *c;
-	json_array_foreach(json_object_get(b->body, "changes"), i, c)
-		if (!strcmp(json_str(c, "path", ""), path))
-			return json_str(c, "op", "?");
+	json_array_foreach(json_object_get(b->body, "changes"), i,
+			   c) if (!strcmp(json_str(c, "path", ""), path)) return json_str(c, "op",
+											  "?");
 	return "-";
 }
 

@@ -33,7 +33,8 @@ struct merge_box {
 };
 
 /* @make runs in the scratch folder and must leave the target at @dir in it. */
-__attribute__((unused)) static bool merge_init(struct merge_box *m, const char *make, const char *dir, const char *edit)
+__attribute__((unused)) static bool merge_init(struct merge_box *m, const char *make,
+					       const char *dir, const char *edit)
 {
 	memset(m, 0, sizeof(*m));
 	if (!box_init(&m->b, true))
@@ -51,10 +52,19 @@ __attribute__((unused)) static bool merge_init(struct merge_box *m, const char *
 		return false;
 	m->undo = mem_printf("%s/undo", m->b.dir);
 	m->step = (struct merge_step){ .view = &m->view, .message = "What the agent did\n" };
-	m->target = (struct merge_target){ .repo = "", .dir = m->b.lower, .step = &m->step, .nr_steps = 1 };
-	m->o = (struct merge_opts){ .id = "00c0ffee", .mode = MERGE_APPLY, .author = "Ann", .email = "ann@example.org",
-				    .ts_us = 1700000000000000, .undo_dir = m->undo, .store = &m->b.store,
-				    .target = &m->target, .nr_targets = 1, .spawn = fork_child };
+	m->target = (struct merge_target){
+		.repo = "", .dir = m->b.lower, .step = &m->step, .nr_steps = 1
+	};
+	m->o = (struct merge_opts){ .id = "00c0ffee",
+				    .mode = MERGE_APPLY,
+				    .author = "Ann",
+				    .email = "ann@example.org",
+				    .ts_us = 1700000000000000,
+				    .undo_dir = m->undo,
+				    .store = &m->b.store,
+				    .target = &m->target,
+				    .nr_targets = 1,
+				    .spawn = fork_child };
 	return true;
 }
 
@@ -66,13 +76,16 @@ __attribute__((unused)) static void merge_end(struct merge_box *m)
 }
 
 /* "path: why; " of the conflicts (or what else has a path and a why) of target @i. */
-__attribute__((unused)) static const char *whys(const json_t *body, size_t i, const char *key, struct buf *out)
+__attribute__((unused)) static const char *whys(const json_t *body, size_t i, const char *key,
+						struct buf *out)
 {
 	size_t k;
 	json_t *c;
 	buf_reset(out);
-	json_array_foreach(json_object_get(json_array_get(json_object_get(body, "targets"), i), key), k, c)
-		buf_printf(out, "%s: %s; ", json_str(c, "path", "?"), json_str(c, "why", json_str(c, "what", "?")));
+	json_array_foreach(
+		json_object_get(json_array_get(json_object_get(body, "targets"), i), key), k, c)
+		buf_printf(out, "%s: %s; ", json_str(c, "path", "?"),
+			   json_str(c, "why", json_str(c, "what", "?")));
 	return buf_cstr(out);
 }
 

@@ -168,8 +168,8 @@ static json_t *new_box(struct fake *f, const char *name, const char *copy_of)
 	free(base);
 	json_object_set_new(f->dirs, key, json_string(dir));
 	free(dir);
-	json_t *v = json_pack("{s:I,s:s,s:s,s:s}", "box", (json_int_t)id, "name", name, "backend", "process", "profile",
-			      "enforced");
+	json_t *v = json_pack("{s:I,s:s,s:s,s:s}", "box", (json_int_t)id, "name", name, "backend",
+			      "process", "profile", "enforced");
 	return value(v);
 }
 
@@ -191,7 +191,8 @@ static json_t *op_box_file(struct fake *f, const char *op, const json_t *args)
 	if (strcmp(op, "box.write") == 0) {
 		json_get_bytes(json_object_get(args, "data"), &b);
 		char *cmd = mem_printf("mkdir -p \"$(dirname '%s')\"", full);
-		if (system(cmd) == 0 && file_write_atomic(full, buf_cstr(&b), b.len, 0644, &err) == 0)
+		if (system(cmd) == 0 &&
+		    file_write_atomic(full, buf_cstr(&b), b.len, 0644, &err) == 0)
 			answer = value(json_pack("{s:I}", "event", (json_int_t)++f->ids));
 		free(cmd);
 	} else if (file_read(full, &b, 64 << 20, &err) < 0) {
@@ -213,7 +214,8 @@ static json_t *op_box_file(struct fake *f, const char *op, const json_t *args)
 			buf_puts(&made, new);
 			buf_puts(&made, at + strlen(old));
 			if (file_write_atomic(full, buf_cstr(&made), made.len, 0644, &err) == 0)
-				answer = value(json_pack("{s:I,s:i}", "event", (json_int_t)++f->ids, "count", 1));
+				answer = value(json_pack("{s:I,s:i}", "event", (json_int_t)++f->ids,
+							 "count", 1));
 			buf_release(&made);
 		}
 	}
@@ -228,8 +230,10 @@ static json_t *op_diff(struct fake *f, const json_t *args)
 {
 	const char *dir = box_dir(f, args);
 	char *cmd =
-		mem_printf("diff -ruN -x .git -x test_words '%s.base' '%s' | sed 's|%s[^ ]*/||g'", dir, dir, f->root);
-	json_t *ran = json_pack("{s:s}", "cmd", cmd), *res = run_command(dir, ran), *files = json_array();
+		mem_printf("diff -ruN -x .git -x test_words '%s.base' '%s' | sed 's|%s[^ ]*/||g'",
+			   dir, dir, f->root);
+	json_t *ran = json_pack("{s:s}", "cmd", cmd), *res = run_command(dir, ran),
+	       *files = json_array();
 	const char *patch = json_str(res, "out", ""), *p = patch;
 	int lines = 0, added = 0, removed = 0;
 	json_t *file = NULL;
@@ -241,7 +245,8 @@ static json_t *op_diff(struct fake *f, const json_t *args)
 			file = json_pack("{s:s%}", "path", name, (size_t)(end - name));
 			json_array_append_new(files, file);
 			added = removed = 0;
-		} else if ((*p == '+' || *p == '-') && strncmp(p, "+++", 3) != 0 && strncmp(p, "---", 3) != 0) {
+		} else if ((*p == '+' || *p == '-') && strncmp(p, "+++", 3) != 0 &&
+			   strncmp(p, "---", 3) != 0) {
 			lines++;
 			added += *p == '+';
 			removed += *p == '-';
@@ -264,7 +269,8 @@ static json_t *op_glob(struct fake *f, const json_t *args)
 	json_t *paths = json_array();
 	char *text = mem_strdup(json_str(res, "out", "")), *save = NULL;
 	for (char *p = strtok_r(text, "\n", &save); p; p = strtok_r(NULL, "\n", &save))
-		if (fnmatch(pattern, p, 0) == 0 || (strncmp(pattern, "**/", 3) == 0 && fnmatch(pattern + 3, p, 0) == 0))
+		if (fnmatch(pattern, p, 0) == 0 ||
+		    (strncmp(pattern, "**/", 3) == 0 && fnmatch(pattern + 3, p, 0) == 0))
 			json_array_append_new(paths, json_string(p));
 	free(text);
 	json_decref(res);
@@ -287,8 +293,8 @@ static json_t *op_module(struct fake *f, const json_t *args)
 		path = mem_printf("tests/lua/%s%s", name, strstr(name, ".lua") ? "" : ".lua");
 	}
 	text = fake_source(path);
-	json_t *answer =
-		text ? value(json_pack("{s:s,s:s}", "text", text, "path", path)) : failure("io", "no file ", path);
+	json_t *answer = text ? value(json_pack("{s:s,s:s}", "text", text, "path", path))
+			      : failure("io", "no file ", path);
 	free(text);
 	free(path);
 	return answer;
@@ -297,7 +303,8 @@ static json_t *op_module(struct fake *f, const json_t *args)
 static json_t *op_store(struct fake *f, const char *op, const json_t *args)
 {
 	char *key = mem_printf("%s/%s", json_str(args, "store", ""), json_str(args, "key", ""));
-	json_t *have = json_object_get(f->store, key), *v = json_object_get(args, "value"), *out = json_object();
+	json_t *have = json_object_get(f->store, key), *v = json_object_get(args, "value"),
+	       *out = json_object();
 	if (strcmp(op, "store.get") == 0) {
 		if (have)
 			json_object_set(out, "value", have);
@@ -308,8 +315,9 @@ static json_t *op_store(struct fake *f, const char *op, const json_t *args)
 			json_object_del(f->store, key);
 	} else if (strcmp(op, "store.add") == 0) {
 		if (json_is_integer(v)) {
-			json_object_set_new(f->store, key,
-					    json_integer(json_integer_value(have) + json_integer_value(v)));
+			json_object_set_new(
+				f->store, key,
+				json_integer(json_integer_value(have) + json_integer_value(v)));
 		} else {
 			if (!json_is_array(have))
 				json_object_set_new(f->store, key, json_array());
@@ -328,7 +336,8 @@ static json_t *op_store(struct fake *f, const char *op, const json_t *args)
 			if (strcmp(op, "store.keys") == 0)
 				json_array_append_new(list, json_string(k + prefix));
 			else if (strstr(text, json_str(args, "text", "")))
-				json_array_append_new(list, json_pack("{s:s,s:O}", "key", k + prefix, "value", v));
+				json_array_append_new(list, json_pack("{s:s,s:O}", "key",
+								      k + prefix, "value", v));
 			free(text);
 		}
 		json_object_set_new(out, strcmp(op, "store.keys") == 0 ? "keys" : "items", list);
@@ -339,7 +348,8 @@ static json_t *op_store(struct fake *f, const char *op, const json_t *args)
 
 static json_t *op_ask(const json_t *args)
 {
-	json_t *def = json_object_get(args, "default"), *choices = json_object_get(args, "choices"), *v = json_object();
+	json_t *def = json_object_get(args, "default"), *choices = json_object_get(args, "choices"),
+	       *v = json_object();
 	if (def)
 		json_object_set(v, "choice", def);
 	else if (json_array_size(choices))
@@ -361,7 +371,8 @@ static json_t *usual(struct fake *f, const char *op, const json_t *args)
 		return new_box(f, json_str(args, "name", "fork"), box_dir(f, args));
 	if (strcmp(op, "box.exec") == 0)
 		return value(run_command(box_dir(f, args), args));
-	if (strcmp(op, "box.read") == 0 || strcmp(op, "box.write") == 0 || strcmp(op, "box.edit") == 0)
+	if (strcmp(op, "box.read") == 0 || strcmp(op, "box.write") == 0 ||
+	    strcmp(op, "box.edit") == 0)
 		return op_box_file(f, op, args);
 	if (strcmp(op, "box.diff") == 0)
 		return op_diff(f, args);
@@ -384,9 +395,11 @@ static json_t *usual(struct fake *f, const char *op, const json_t *args)
 		return value(json_pack("{s:I}", "budget", (json_int_t)++f->ids));
 	if (strcmp(op, "budget.left") == 0)
 		return value(json_pack("{s:i,s:i}", "uusd", 1500000, "steps", 7));
-	static const char *const plain[] = { "agent.turn",   "agent.end",    "tool.call", "notify",	 "box.freeze",
-					     "box.thaw",     "box.close",    "box.merge", "box.put",	 "box.get",
-					     "box.snapshot", "box.rollback", "host.push", "shell.close", "shell.send" };
+	static const char *const plain[] = { "agent.turn", "agent.end",	   "tool.call",
+					     "notify",	   "box.freeze",   "box.thaw",
+					     "box.close",  "box.merge",	   "box.put",
+					     "box.get",	   "box.snapshot", "box.rollback",
+					     "host.push",  "shell.close",  "shell.send" };
 	for (size_t i = 0; i < ARRAY_LEN(plain); i++)
 		if (strcmp(plain[i], op) == 0)
 			return value(json_pack("{s:I}", "event", (json_int_t)++f->ids));

@@ -30,19 +30,21 @@ struct fake_opts {
 	void *self;
 	bool process;			       /* through the real program and its socket */
 	const struct fake_frame *after_result; /* sent when RESULT has come; ends with type 0 */
-	const char *repo; /* what a relative repo path stands for; NULL = the source tree's lua/examples */
+	const char *
+		repo; /* what a relative repo path stands for; NULL = the source tree's lua/examples */
 };
 
 /* What came of it. */
 struct fake_run {
-	struct buf sent;    /* every byte of the host, in order */
-	struct buf given;   /* every frame to it */
-	json_t *calls;	    /* list of CALL and TELL bodies, each with "frame" */
-	json_t *end;	    /* END body; NULL when the host died */
-	json_t *result;	    /* RESULT body or NULL */
-	json_t *verdicts;   /* VERDICT bodies in order */
-	struct buf printed; /* what print and notes said, a line each: "note: text", prints as they are */
-	int status;	    /* exit status of the process form, -signal when killed */
+	struct buf sent;  /* every byte of the host, in order */
+	struct buf given; /* every frame to it */
+	json_t *calls;	  /* list of CALL and TELL bodies, each with "frame" */
+	json_t *end;	  /* END body; NULL when the host died */
+	json_t *result;	  /* RESULT body or NULL */
+	json_t *verdicts; /* VERDICT bodies in order */
+	struct buf
+		printed; /* what print and notes said, a line each: "note: text", prints as they are */
+	int status;	 /* exit status of the process form, -signal when killed */
 	size_t turns;
 };
 

@@ -13,7 +13,8 @@
 static char sent[512];
 static int nr_sent;
 
-static void command(void *self, const char *const *words, size_t nr, json_t *opts, act_done_fn *done, void *done_self)
+static void command(void *self, const char *const *words, size_t nr, json_t *opts,
+		    act_done_fn *done, void *done_self)
 {
 	size_t at = 0;
 	(void)self;
@@ -21,7 +22,8 @@ static void command(void *self, const char *const *words, size_t nr, json_t *opt
 		return;
 	nr_sent++;
 	for (size_t i = 0; i < nr; i++)
-		at += (size_t)snprintf(sent + at, sizeof(sent) - at, "%s%s", i ? " " : "", words[i]);
+		at += (size_t)snprintf(sent + at, sizeof(sent) - at, "%s%s", i ? " " : "",
+				       words[i]);
 	CLEANUP(free_ptr) char *text = opts ? json_dump_str(opts) : mem_strdup("");
 	snprintf(sent + at, sizeof(sent) - at, " %s", text);
 }

@@ -57,7 +57,8 @@ struct feed {
 
 /* --- objects --- */
 
-static void fake_object(struct session *s, enum object_type type, const void *bytes, size_t len, struct object_id *id)
+static void fake_object(struct session *s, enum object_type type, const void *bytes, size_t len,
+			struct object_id *id)
 {
 	GROW(s->object, s->nr_objects, s->cap_objects);
 	struct fake_object *o = &s->object[s->nr_objects++];
@@ -73,7 +74,8 @@ static void fake_tree(struct session *s, const json_t *files, struct object_id *
 	CLEANUP(json_release) json_t *dirs = json_object();
 	const char *path;
 	json_t *text;
-	json_object_foreach((json_t *)(uintptr_t)files, path, text) {
+	json_object_foreach((json_t *)(uintptr_t)files, path, text)
+	{
 		const char *slash = strchr(path, '/');
 		struct object_id blob;
 		if (slash) {
@@ -95,7 +97,8 @@ static void fake_tree(struct session *s, const json_t *files, struct object_id *
 		buf_putc(&raw, 0);
 		buf_append(&raw, blob.b, sizeof(blob.b));
 	}
-	json_object_foreach(dirs, path, text) {
+	json_object_foreach(dirs, path, text)
+	{
 		struct object_id sub;
 		fake_tree(s, text, &sub);
 		buf_printf(&raw, "40000 %s", path);
@@ -117,7 +120,8 @@ static void fake_names(struct session *s, json_t *body)
 	const char *key;
 	json_t *v;
 	void *tmp;
-	json_object_foreach_safe(body, tmp, key, v) {
+	json_object_foreach_safe(body, tmp, key, v)
+	{
 		const char *text = json_string_value(v);
 		for (size_t i = 0; text && text[0] == '@' && i < s->nr_trees; i++)
 			if (strcmp(s->tree_name[i], text + 1) == 0) {
@@ -147,8 +151,9 @@ static void fake_event(struct session *s, json_t *o)
 	CLEANUP(json_release) json_t *own = body ? json_incref(body) : json_object();
 	if (json_get_bytes(json_object_get(o, "out"), &out)) {
 		GROW(s->output, s->nr_outputs, s->cap_outputs);
-		s->output[s->nr_outputs++] = (struct fake_output){ ev.seq, ev.action, (int)json_int(own, "stream", 1),
-								   mem_strndup(buf_cstr(&out), out.len), out.len };
+		s->output[s->nr_outputs++] =
+			(struct fake_output){ ev.seq, ev.action, (int)json_int(own, "stream", 1),
+					      mem_strndup(buf_cstr(&out), out.len), out.len };
 		json_put_int(own, "len", (int64_t)out.len);
 	}
 	fake_names(s, own);
@@ -188,7 +193,8 @@ static int fake_load(struct session *s, const char *path, struct err *err)
 
 /* --- what record/read offers --- */
 
-static struct session *fake_last; /* the newest one, so that a test can hold events back; verifying asks from a thread of its own */
+static struct session *
+	fake_last; /* the newest one, so that a test can hold events back; verifying asks from a thread of its own */
 static atomic_bool fake_endless; /* verifying comes to no end by itself */
 static pthread_mutex_t fake_lock = PTHREAD_MUTEX_INITIALIZER;
 
@@ -202,7 +208,8 @@ int session_open(struct session **out, const char *path, struct err *err)
 	return session_open_until(out, path, NULL, err);
 }
 
-int session_open_until(struct session **out, const char *path, const atomic_bool *stop, struct err *err)
+int session_open_until(struct session **out, const char *path, const atomic_bool *stop,
+		       struct err *err)
 {
 	struct session *s = NEW(struct session);
 	s->stop = stop;
@@ -248,7 +255,8 @@ uint64_t session_head(struct session *s)
 	return s->committed ? s->committed : s->nr;
 }
 
-int session_event(struct session *s, uint64_t seq, struct event *ev, struct arena *arena, struct err *err)
+int session_event(struct session *s, uint64_t seq, struct event *ev, struct arena *arena,
+		  struct err *err)
 {
 	if (seq == 0 || seq > session_head(s))
 		return err_set(err, ERR_NOENT, "no event %lu", (unsigned long)seq);
@@ -257,7 +265,8 @@ int session_event(struct session *s, uint64_t seq, struct event *ev, struct aren
 	return 0;
 }
 
-int feed_new(struct feed **out, struct session *s, enum feed_where where, uint64_t id, struct err *err)
+int feed_new(struct feed **out, struct session *s, enum feed_where where, uint64_t id,
+	     struct err *err)
 {
 	(void)where;
 	(void)id;
@@ -278,7 +287,8 @@ void feed_seek(struct feed *f, uint64_t seq)
 	f->seq = seq;
 }
 
-int feed_next(struct feed *f, struct event *ev, struct arena *arena, uint64_t limit_seq, struct err *err)
+int feed_next(struct feed *f, struct event *ev, struct arena *arena, uint64_t limit_seq,
+	      struct err *err)
 {
 	if (f->seq >= session_head(f->s) || (limit_seq && f->seq >= limit_seq))
 		return 0;
@@ -332,7 +342,8 @@ void session_let_go(struct session *s)
 	(void)s;
 }
 
-int session_headers(struct session *s, uint64_t after_seq, struct event *ev, size_t max, size_t *nr_out, struct err *err)
+int session_headers(struct session *s, uint64_t after_seq, struct event *ev, size_t max,
+		    size_t *nr_out, struct err *err)
 {
 	(void)err;
 	for (*nr_out = 0; *nr_out < max && after_seq + *nr_out < session_head(s); ++*nr_out) {
@@ -342,7 +353,8 @@ int session_headers(struct session *s, uint64_t after_seq, struct event *ev, siz
 	return 0;
 }
 
-int session_outline(struct session *s, uint64_t upto, size_t max, uint64_t **seq_out, size_t *nr_out, struct err *err)
+int session_outline(struct session *s, uint64_t upto, size_t max, uint64_t **seq_out,
+		    size_t *nr_out, struct err *err)
 {
 	(void)s;
 	(void)err;
@@ -353,8 +365,8 @@ int session_outline(struct session *s, uint64_t upto, size_t max, uint64_t **seq
 	return 0;
 }
 
-int session_output(struct session *s, uint64_t action, int stream, uint64_t off, size_t max, struct buf *out,
-		   struct err *err)
+int session_output(struct session *s, uint64_t action, int stream, uint64_t off, size_t max,
+		   struct buf *out, struct err *err)
 {
 	(void)err;
 	for (size_t i = 0; i < s->nr_outputs && max > 0; i++) {
@@ -378,22 +390,27 @@ uint64_t session_output_size(struct session *s, uint64_t action, int stream)
 {
 	uint64_t n = 0;
 	for (size_t i = 0; i < s->nr_outputs; i++)
-		n += s->output[i].seq <= session_head(s) && s->output[i].action == action && s->output[i].stream == stream ? s->output[i].len : 0;
+		n += s->output[i].seq <= session_head(s) && s->output[i].action == action &&
+				     s->output[i].stream == stream
+			     ? s->output[i].len
+			     : 0;
 	return n;
 }
 
-int session_output_each(struct session *s, uint64_t action, session_output_fn *fn, void *self, struct err *err)
+int session_output_each(struct session *s, uint64_t action, session_output_fn *fn, void *self,
+			struct err *err)
 {
 	(void)err;
 	for (size_t i = 0; i < s->nr_outputs; i++)
-		if (s->output[i].seq <= session_head(s) && s->output[i].action == action && s->output[i].stream < 4 &&
+		if (s->output[i].seq <= session_head(s) && s->output[i].action == action &&
+		    s->output[i].stream < 4 &&
 		    !fn(self, s->output[i].stream, 0, s->output[i].text, s->output[i].len))
 			break;
 	return 0;
 }
 
-int session_object(struct session *s, const struct object_id *id, enum object_type *type_out, struct buf *out,
-		   struct err *err)
+int session_object(struct session *s, const struct object_id *id, enum object_type *type_out,
+		   struct buf *out, struct err *err)
 {
 	buf_reset(out);
 	for (size_t i = 0; i < s->nr_objects; i++)
@@ -427,8 +444,8 @@ void session_bound(struct session *s)
 	(void)s;
 }
 
-int session_search(struct session *s, const char *match, uint64_t after_seq, size_t max, uint64_t *seqs, size_t *nr_out,
-		   struct err *err)
+int session_search(struct session *s, const char *match, uint64_t after_seq, size_t max,
+		   uint64_t *seqs, size_t *nr_out, struct err *err)
 {
 	size_t nr = 0;
 	CLEANUP(free_ptr) char *word = mem_strdup(match + (*match == '"'));
@@ -511,21 +528,27 @@ void session_reading(struct session *s, uint64_t at)
 }
 
 /* A record in which something was started before it was allowed. */
-int verify_session(struct session *s, const struct verify_opts *opts, verify_report_fn *report, void *self, struct verify_totals *totals,
-		   struct err *err)
+int verify_session(struct session *s, const struct verify_opts *opts, verify_report_fn *report,
+		   void *self, struct verify_totals *totals, struct err *err)
 {
-	static const char *const names[] = { "bytes", "pages", "chain", "signatures", "segments", "objects", "messages" };
+	static const char *const names[] = { "bytes",	 "pages",   "chain",   "signatures",
+					     "segments", "objects", "messages" };
 	(void)opts;
 	for (size_t i = 0; i < ARRAY_LEN(names); i++)
-		report(self, names[i], VERIFY_OK, i == 2 ? "770 events, chain unbroken" : "as they were written", 0);
+		report(self, names[i], VERIFY_OK,
+		       i == 2 ? "770 events, chain unbroken" : "as they were written", 0);
 	while (atomic_load(&fake_endless) && !atomic_load(s->stop))
 		sched_yield();
 	if (atomic_load(s->stop))
 		return err_set(err, ERR_CANCELLED, "it was stopped");
 	report(self, "anchor", VERIFY_SKIP, "no anchor log has this session", 0);
-	report(self, "order", VERIFY_FAIL, "action #743 was started (#744) before it was judged (#746); 1 of 63 actions is out of order", 744);
+	report(self, "order", VERIFY_FAIL,
+	       "action #743 was started (#744) before it was judged (#746); 1 of 63 actions is out of order",
+	       744);
 	report(self, "closed", VERIFY_OK, "63 actions have ended", 0);
-	*totals = (struct verify_totals){ .events = 770, .ok = 8, .failed = 1, .skipped = 1, .first_bad = 744 };
+	*totals = (struct verify_totals){
+		.events = 770, .ok = 8, .failed = 1, .skipped = 1, .first_bad = 744
+	};
 	return 0;
 }
 

@@ -19,8 +19,9 @@ static void fake_rule(json_t *tried, const char *pattern, const char *verdict)
 {
 	char text[400];
 	bool deny = strcmp(verdict, "deny") == 0;
-	snprintf(text, sizeof(text), "p.%s \"added%s-git-push\" { kind = \"exec\", cmd = \"%s\"%s }", verdict, deny ? "-no" : "",
-		 pattern, deny ? "" : ", lifts = \"no-push\"");
+	snprintf(text, sizeof(text),
+		 "p.%s \"added%s-git-push\" { kind = \"exec\", cmd = \"%s\"%s }", verdict,
+		 deny ? "-no" : "", pattern, deny ? "" : ", lifts = \"no-push\"");
 	json_put_str(tried, "text", text);
 	json_put_str(tried, "file", ".sandglass/added.lua");
 	json_put_int(tried, "line", 5);
@@ -29,23 +30,29 @@ static void fake_rule(json_t *tried, const char *pattern, const char *verdict)
 }
 
 /* True if it was that question; it is answered at once. */
-static bool fake_waivers(const char *const *words, size_t nr, const json_t *opts, act_done_fn *done, void *done_self)
+static bool fake_waivers(const char *const *words, size_t nr, const json_t *opts, act_done_fn *done,
+			 void *done_self)
 {
 	struct err err = ERR_INIT;
 	if (strcmp(words[0], "waivers") != 0)
 		return false;
 	const char *pattern = nr > 2 ? words[2] : NULL;
-	CLEANUP(json_release) json_t *answer = json_parse(fake_proposals, strlen(fake_proposals), "answer", &err);
+	CLEANUP(json_release)
+	json_t *answer = json_parse(fake_proposals, strlen(fake_proposals), "answer", &err);
 	json_put_str(json_array_get(json_object_get(answer, "hosts"), 0), "host", fake_host);
 	if (pattern && strncmp(pattern, "git", 3) != 0) {
-		err_set(&err, ERR_PARSE, "pattern \"%s\" must begin with the name of a command", pattern);
+		err_set(&err, ERR_PARSE, "pattern \"%s\" must begin with the name of a command",
+			pattern);
 		done(done_self, NULL, &err);
 		return true;
 	}
 	if (pattern) {
 		size_t len = strlen(pattern);
 		bool wide = len < 12 && pattern[len - 1] == '*';
-		json_t *tried = json_copy(json_array_get(json_object_get(answer, "proposals"), wide ? 2 : strchr(pattern, '*') ? 1 : 0));
+		json_t *tried = json_copy(json_array_get(json_object_get(answer, "proposals"),
+							 wide			? 2
+							 : strchr(pattern, '*') ? 1
+										: 0));
 		json_put_str(tried, "pattern", pattern);
 		json_put_flag(tried, "wide", wide);
 		if (json_str(opts, "rule", NULL))

@@ -11,7 +11,10 @@ static void held_anew(const char *held, char path[])
 	CLEANUP(fd_close) int fd = mkstemp(path);
 	if (fd < 0 || file_read("tests/screens/fleet.jsonl", &all, 1 << 24, &err) < 0)
 		exit(99);
-	buf_printf(&all, "{\"at\":\"262.000\",\"kind\":\"action.held\",\"agent\":18,\"action\":767,\"body\":%s}\n", held);
+	buf_printf(
+		&all,
+		"{\"at\":\"262.000\",\"kind\":\"action.held\",\"agent\":18,\"action\":767,\"body\":%s}\n",
+		held);
 	if (fd_write_all(fd, all.data, all.len, &err) < 0)
 		exit(99);
 }

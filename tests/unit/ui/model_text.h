@@ -9,8 +9,8 @@
 
 static void print_limits(FILE *to, const struct limits *l)
 {
-	fprintf(to, "[%" PRId64 " %" PRId64 " %" PRId64 " %" PRId64 " %" PRId64 "]", l->uusd, l->tokens, l->time_us, l->steps,
-		l->actions);
+	fprintf(to, "[%" PRId64 " %" PRId64 " %" PRId64 " %" PRId64 " %" PRId64 "]", l->uusd,
+		l->tokens, l->time_us, l->steps, l->actions);
 }
 
 static void print_rows(FILE *to, const struct rows *r)
@@ -27,23 +27,29 @@ static const char *or_none(const char *s)
 
 static void print_agent(FILE *to, const struct model_agent *a)
 {
-	fprintf(to, "agent %" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64 " %d '%s' '%s' '%s' '%s' '%s' '%s' %d%d%d", a->id,
-		a->parent, a->box, a->seq_end, a->said, a->script, a->name, a->task, a->model, or_none(a->word), or_none(a->stop),
-		or_none(a->text), a->paused, a->ended, a->good);
-	fprintf(to, " %u %u %u %u %" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRId64 " %" PRId64 " %" PRId64 " %" PRId64 " %" PRId64 " ",
-		a->turn, a->actions, a->held, a->errors, a->current, a->last, a->ask, a->start_us, a->end_us, a->since_us, a->tokens,
-		a->uusd);
+	fprintf(to,
+		"agent %" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64
+		" %d '%s' '%s' '%s' '%s' '%s' '%s' %d%d%d",
+		a->id, a->parent, a->box, a->seq_end, a->said, a->script, a->name, a->task,
+		a->model, or_none(a->word), or_none(a->stop), or_none(a->text), a->paused, a->ended,
+		a->good);
+	fprintf(to,
+		" %u %u %u %u %" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRId64 " %" PRId64 " %" PRId64
+		" %" PRId64 " %" PRId64 " ",
+		a->turn, a->actions, a->held, a->errors, a->current, a->last, a->ask, a->start_us,
+		a->end_us, a->since_us, a->tokens, a->uusd);
 	print_limits(to, &a->limits);
 	fprintf(to, " %" PRId64 "/%" PRId64, a->done, a->total);
 	for (size_t i = 0; i < SPARK_SLOTS; i++)
-		fprintf(to, " %" PRId64 ",%u,%d%d", a->spark.slot[i], a->spark.events[i], a->spark.held[i], a->spark.error[i]);
+		fprintf(to, " %" PRId64 ",%u,%d%d", a->spark.slot[i], a->spark.events[i],
+			a->spark.held[i], a->spark.error[i]);
 	print_rows(to, &a->rows);
 }
 
 static void print_box(FILE *to, const struct model_box *b)
 {
-	fprintf(to, "box %" PRIu64 " '%s' '%s' '%s' '%s' %d%d%d %u", b->id, b->name, b->driver, b->profile, b->net, b->ready,
-		b->closed, b->frozen, b->touched);
+	fprintf(to, "box %" PRIu64 " '%s' '%s' '%s' '%s' %d%d%d %u", b->id, b->name, b->driver,
+		b->profile, b->net, b->ready, b->closed, b->frozen, b->touched);
 	for (size_t i = 0; i < b->nr_snapshots; i++)
 		fprintf(to, " '%s'=%" PRIu64, b->snapshot[i].repo, b->snapshot[i].seq);
 	fputc('\n', to);
@@ -51,33 +57,43 @@ static void print_box(FILE *to, const struct model_box *b)
 
 static void print_action(FILE *to, const struct model_action *a)
 {
-	fprintf(to, "action %" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64
-		" %" PRIu64, a->id, a->agent, a->box, a->judged, a->held, a->decided, a->started, a->ended, a->snapshot, a->reply);
-	fprintf(to, " %" PRIu64 " %" PRIu64 " %" PRId64 " %" PRId64 " %" PRId64 " %" PRId64 " %" PRId64 " %" PRId64 " %" PRIu64 " %"
-		PRIu64 " %" PRIu64 " %s %d %d %d%d%d%d\n", a->preview, a->previewed, a->asked_us, a->held_us, a->until_us, a->start_us,
-		a->end_us, a->preview_us, a->out_bytes, a->err_bytes, a->pty_bytes, a->kind, (int)a->state, a->code, a->ok,
-		a->high_risk, a->person, a->promotable);
+	fprintf(to,
+		"action %" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64
+		" %" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64,
+		a->id, a->agent, a->box, a->judged, a->held, a->decided, a->started, a->ended,
+		a->snapshot, a->reply);
+	fprintf(to,
+		" %" PRIu64 " %" PRIu64 " %" PRId64 " %" PRId64 " %" PRId64 " %" PRId64 " %" PRId64
+		" %" PRId64 " %" PRIu64 " %" PRIu64 " %" PRIu64 " %s %d %d %d%d%d%d\n",
+		a->preview, a->previewed, a->asked_us, a->held_us, a->until_us, a->start_us,
+		a->end_us, a->preview_us, a->out_bytes, a->err_bytes, a->pty_bytes, a->kind,
+		(int)a->state, a->code, a->ok, a->high_risk, a->person, a->promotable);
 }
 
 static void model_print(FILE *to, const struct model *m)
 {
-	fprintf(to, "'%s' '%s' '%s' %" PRIu64 " %" PRIu64 " %" PRId64 " %" PRId64 " %d%d%d%d%d\n", m->id, m->name, m->script, m->head,
-		m->events, m->start_us, m->last_us, m->ended, m->good, m->stalled, m->paused_all, m->broken_order);
-	fprintf(to, "'%s' '%s' '%s' %u %u %u %" PRId64 " %" PRId64 " %" PRIu64 " %" PRIu64 " %" PRIu64 " ", m->hold,
-		or_none(m->warning), or_none(m->notice), m->waivers, m->policies, m->attached, m->tokens, m->uusd, m->owner,
-		m->session_budget, m->start);
+	fprintf(to, "'%s' '%s' '%s' %" PRIu64 " %" PRIu64 " %" PRId64 " %" PRId64 " %d%d%d%d%d\n",
+		m->id, m->name, m->script, m->head, m->events, m->start_us, m->last_us, m->ended,
+		m->good, m->stalled, m->paused_all, m->broken_order);
+	fprintf(to,
+		"'%s' '%s' '%s' %u %u %u %" PRId64 " %" PRId64 " %" PRIu64 " %" PRIu64 " %" PRIu64
+		" ",
+		m->hold, or_none(m->warning), or_none(m->notice), m->waivers, m->policies,
+		m->attached, m->tokens, m->uusd, m->owner, m->session_budget, m->start);
 	print_limits(to, &m->limits);
 	for (size_t i = 0; i < m->nr_held; i++)
 		fprintf(to, " held %" PRIu64, m->held[i]);
 	for (size_t i = 0; i < m->nr_asks; i++)
 		fprintf(to, " ask %" PRIu64 "/%" PRIu64, m->ask[i].seq, m->ask[i].agent);
 	for (size_t i = 0; i < m->nr_sizes; i++)
-		fprintf(to, " size %" PRIu64 "@%" PRIu64 " %dx%d", m->size[i].action, m->size[i].at, m->size[i].cols, m->size[i].rows);
+		fprintf(to, " size %" PRIu64 "@%" PRIu64 " %dx%d", m->size[i].action, m->size[i].at,
+			m->size[i].cols, m->size[i].rows);
 	for (size_t i = 0; i < m->nr_marks; i++)
-		fprintf(to, " mark %" PRIu64 " %" PRIu64 " '%s' '%s'", m->mark[i].seq, m->mark[i].on, m->mark[i].text, m->mark[i].key);
+		fprintf(to, " mark %" PRIu64 " %" PRIu64 " '%s' '%s'", m->mark[i].seq,
+			m->mark[i].on, m->mark[i].text, m->mark[i].key);
 	for (size_t i = 0; i < m->nr_redos; i++)
-		fprintf(to, " redo %" PRIu64 " %" PRIu64 " %d %" PRIu64 " %" PRIu64, m->redo[i].seq, m->redo[i].of, m->redo[i].here,
-			m->redo[i].again, m->redo[i].ended);
+		fprintf(to, " redo %" PRIu64 " %" PRIu64 " %d %" PRIu64 " %" PRIu64, m->redo[i].seq,
+			m->redo[i].of, m->redo[i].here, m->redo[i].again, m->redo[i].ended);
 	print_rows(to, &m->rows);
 	for (size_t i = 0; i < m->nr_agents; i++)
 		print_agent(to, &m->agent[i]);
