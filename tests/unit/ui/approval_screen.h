@@ -1,4 +1,5 @@
-/* The approval screen over a recorded session, by its keys: what a test presses, sees and finds sent. */
+/* Drives the approval screen over a recorded session by keys: what a test presses, sees, and
+ * finds sent. */
 #ifndef TEST_APPROVAL_SCREEN_H
 #define TEST_APPROVAL_SCREEN_H
 

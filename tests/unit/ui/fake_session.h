@@ -1,10 +1,13 @@
-/* A session in memory, read from a text fixture: the same functions as record/read, so that screens are tested over
- * exactly known events and times. Linked in the place of record/read's session and feed.
+/* A session in memory, read from a text fixture. It offers the functions of record/read, so that
+ * tests of screens know each event and time exactly. The linker takes it in place of
+ * record/read's session and feed.
  *
- * Fixture (tests/screens/NAME.jsonl): one JSON object per line. An event: {"at":SECONDS since the start (a number with
- * at most 3 decimals, as a string), "kind":"...", "agent":, "box":, "action":, "cause":, "body":{}}; its seq is its
- * ordinal among events. With "out":"text" an output event gets that text. {"tree":"NAME","files":{"path":"text"}} makes
- * git objects; in bodies "@NAME" stands for the tree's id. Either text may be {"b64":"..."}: any bytes. */
+ * Fixture (tests/screens/NAME.jsonl): one JSON object per line. An event has this format:
+ * {"at":TIME, "kind":"...", "agent":, "box":, "action":, "cause":, "body":{}}. TIME is a string:
+ * seconds since the start, with at most 3 decimals. An event's seq is its ordinal among events.
+ * "out":"text" gives an output event its text. {"tree":"NAME","files":{"path":"text"}} makes git
+ * objects; "@NAME" in a body is the tree's id. Each text may be {"b64":"..."}, which holds any
+ * bytes. */
 #ifndef FAKE_SESSION_H
 #define FAKE_SESSION_H
 
@@ -193,9 +196,9 @@ static int fake_load(struct session *s, const char *path, struct err *err)
 
 /* --- what record/read offers --- */
 
-static struct session *
-	fake_last; /* the newest one, so that a test can hold events back; verifying asks from a thread of its own */
-static atomic_bool fake_endless; /* verifying comes to no end by itself */
+/* The newest session, so that a test can delay its events. The verifying thread reads it, too. */
+static struct session *fake_last;
+static atomic_bool fake_endless; /* true: verifying runs until a test stops it */
 static pthread_mutex_t fake_lock = PTHREAD_MUTEX_INITIALIZER;
 
 void session_interrupt(struct session *s)
@@ -329,7 +332,7 @@ bool session_left(struct session *s)
 int session_rejoin(struct session *s, struct err *err)
 {
 	(void)s;
-	return err_set(err, ERR_UNSUPPORTED, "a fixture lies in memory");
+	return err_set(err, ERR_UNSUPPORTED, "a fixture has no file");
 }
 
 void session_hold(struct session *s)
@@ -430,7 +433,7 @@ int64_t session_object_size(struct session *s, const struct object_id *id)
 	return -1;
 }
 
-/* No SQL here, filters are asked by their predicate; unless a test opens a database of its own for ":sql". */
+/* No test has SQL: filters run as predicates. A test can open its own database for ":sql". */
 static void *fake_handle;
 
 void *session_handle(struct session *s)

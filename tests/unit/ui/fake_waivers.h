@@ -1,4 +1,5 @@
-/* What a supervisor answers to `waivers ID [PATTERN]` about action 25 of tests/screens/steer.jsonl (and about any other). */
+/* The supervisor's answers to `waivers ID [PATTERN]` for action 25 of tests/screens/steer.jsonl
+ * and for any other. */
 #ifndef FAKE_WAIVERS_H
 #define FAKE_WAIVERS_H
 
@@ -7,13 +8,17 @@
 
 #include "ui/frame/act.h"
 
-static const char *fake_host = "github.com:443"; /* that it says such an action would also want */
+static const char *fake_host = "github.com:443"; /* the action's host in the answer */
 static const char fake_proposals[] =
 	"{\"proposals\": ["
-	"{\"pattern\": \"git push origin fix/parser\", \"wide\": false, \"matched\": 1, \"denied\": 0, \"tried\": 8, \"actions\": [25]},"
-	"{\"pattern\": \"git push origin fix/*\", \"wide\": false, \"matched\": 2, \"denied\": 0, \"tried\": 8, \"actions\": [25, 13]},"
-	"{\"pattern\": \"git push *\", \"wide\": true, \"matched\": 3, \"denied\": 1, \"tried\": 8, \"actions\": [25, 17, 13]}],"
-	"\"hosts\": [{\"host\": \"github.com:443\", \"matched\": 2, \"denied\": 1, \"tried\": 8, \"actions\": [21, 9]}]}";
+	"{\"pattern\": \"git push origin fix/parser\", \"wide\": false,"
+	" \"matched\": 1, \"denied\": 0, \"tried\": 8, \"actions\": [25]},"
+	"{\"pattern\": \"git push origin fix/*\", \"wide\": false,"
+	" \"matched\": 2, \"denied\": 0, \"tried\": 8, \"actions\": [25, 13]},"
+	"{\"pattern\": \"git push *\", \"wide\": true,"
+	" \"matched\": 3, \"denied\": 1, \"tried\": 8, \"actions\": [25, 17, 13]}],"
+	"\"hosts\": [{\"host\": \"github.com:443\","
+	" \"matched\": 2, \"denied\": 1, \"tried\": 8, \"actions\": [21, 9]}]}";
 
 static void fake_rule(json_t *tried, const char *pattern, const char *verdict)
 {

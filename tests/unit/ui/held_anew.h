@@ -1,4 +1,5 @@
-/* For tests: the fleet whose held action is held once more, for other reasons. Include after fake_session.h. */
+/* Writes the fleet fixture with its pending action held once more for other reasons. Include
+ * after fake_session.h. */
 #include <unistd.h>
 
 #include "base/fd.h"
@@ -13,7 +14,8 @@ static void held_anew(const char *held, char path[])
 		exit(99);
 	buf_printf(
 		&all,
-		"{\"at\":\"262.000\",\"kind\":\"action.held\",\"agent\":18,\"action\":767,\"body\":%s}\n",
+		"{\"at\":\"262.000\",\"kind\":\"action.held\","
+		"\"agent\":18,\"action\":767,\"body\":%s}\n",
 		held);
 	if (fd_write_all(fd, all.data, all.len, &err) < 0)
 		exit(99);

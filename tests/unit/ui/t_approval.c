@@ -1,4 +1,4 @@
-/* The rules of the approval screen, by its keys: what is sent, and above all what is not. */
+/* Drives the approval screen by its keys. Checks which commands it sends and, above all, which ones it doesn't. */
 #include <unistd.h>
 
 #include "approval_screen.h"
@@ -70,7 +70,7 @@ static void dead_keys(void)
 {
 	begin("tests/screens/fleet.jsonl", &act, 36);
 	is_str(view(), "approval", "a opens it");
-	ok(ui.flush, "what was typed ahead is thrown away");
+	ok(ui.flush, "the screen discards keys typed before it opened");
 	press("yynxe");
 	is_int(nr_sent, 0, "keys within 0.4 s decide nothing");
 	ok(!ui.prompt.active && !ui.edit, "and ask nothing");
@@ -86,8 +86,8 @@ static void dead_keys(void)
 	press("y");
 	is_int(nr_sent, 0, "another key between takes it back");
 	press("y");
-	is_str(sent, expect("approve", ""), "y y approves, bound to what was shown");
-	ok(strstr(ui.message, " approved once"), "and it is said in words: %s", ui.message);
+	is_str(sent, expect("approve", ""), "y y approves the intent on the screen");
+	ok(strstr(ui.message, " approved once"), "the status line reports the approval: %s", ui.message);
 	end();
 }
 
@@ -146,10 +146,10 @@ static void widening(void)
 	later(1000000);
 	sent[0] = 0;
 	press("\n\n");
-	is_str(sent, "", "one that is none is not saved");
+	is_str(sent, "", "an empty pattern is not saved");
 	press("e\x15git push origin *\n");
 	press("\n");
-	is_str(sent, expect("approve", "\"session\":\"git push origin *\","), "one's own is");
+	is_str(sent, expect("approve", "\"session\":\"git push origin *\","), "a pattern of your own is saved");
 	end();
 }
 
@@ -216,10 +216,10 @@ static void long_patterns(void)
 	ui_resize(&ui, 24, 80);
 	later(1000000);
 	press(buf_cstr(&keys));
-	ok(seen("rows 1-") && !seen("-LAST"), "one that is longer than its room says so");
+	ok(seen("rows 1-") && !seen("-LAST"), "a pattern longer than its area shows its row numbers");
 	for (int i = 0; i < 40; i++)
 		ui_key(&ui, K_PGDN);
-	ok(seen("-LAST"), "it is scrolled");
+	ok(seen("-LAST"), "Page Down scrolls it");
 	for (int i = 0; i < 14; i++)
 		ui_key(&ui, K_CTRL('u'));
 	ok(seen("rows 1-"), "and back");
@@ -368,11 +368,11 @@ static void batch(void)
 	press("g  y");
 	ok(ui.prompt.active, "two of one rule: asked once");
 	press("y");
-	is_int(nr_sent, 0, "a y right behind is no answer");
+	is_int(nr_sent, 0, "a y right after the question does not answer it");
 	later(1000000);
 	press("y");
 	is_int(nr_sent, 2, "y approves both");
-	ok(strncmp(sent, "approve 29 {\"intent\":\"6666", 25) == 0, "each bound to what was shown");
+	ok(strncmp(sent, "approve 29 {\"intent\":\"6666", 25) == 0, "each approval carries the intent on the screen");
 	press("g j y");
 	ok(!ui.prompt.active, "another rule among them: not together");
 	press("G y");
@@ -411,7 +411,7 @@ static void editing(void)
 	press("s");
 	is_int(nr_sent, 0, "no pattern can be made of it");
 	press("e");
-	is_str(ui.edit, "git push --dry-run origin fix/parser", "e goes on where it was left");
+	is_str(ui.edit, "git push --dry-run origin fix/parser", "e continues the earlier edit");
 	ui_edited(&ui, NULL);
 	ui_draw(&ui);
 	later(1000000);
@@ -454,7 +454,7 @@ static void long_command(void)
 	unlink(path);
 }
 
-/* Whatever an agent is called: whom it is about is seen, and so is what is asked and what is typed. */
+/* An agent's name of any length leaves room for the agent, the question, and the typed text. */
 static void long_name(void)
 {
 	static const char text[] =

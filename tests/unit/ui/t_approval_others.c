@@ -15,7 +15,7 @@ static void others(void)
 	begin("tests/screens/fleet.jsonl", &looks, 36);
 	later(1000000);
 	press("y");
-	ok(nr_sent == 0 && strstr(ui.message, "shared with you to watch"), "who may only look is told why: %s", ui.message);
+	ok(nr_sent == 0 && strstr(ui.message, "shared with you to watch"), "a read-only viewer gets the reason: %s", ui.message);
 	press("\x1b");
 	is_str(view(), "fleet", "Esc leaves it held");
 	end();
@@ -42,7 +42,7 @@ static void decision_comes(const char *who)
 	event_comes(EV_ACTION_DECIDED, mem_printf("{\"decision\":\"approve\",\"by\":\"human\",\"who\":{\"name\":\"%s\"}}", who));
 }
 
-/* Whoever had it open sees what ran. */
+/* A viewer who has the screen open sees the edited command. */
 static void edited_elsewhere(void)
 {
 	begin("tests/screens/fleet.jsonl", &act, 36);
@@ -58,9 +58,9 @@ static void decided_elsewhere(void)
 	begin("tests/screens/fleet.jsonl", &act, 36);
 	later(1000000);
 	decision_comes("ann");
-	is_str(view(), "approval", "somebody else was first: it stays open and says so");
+	is_str(view(), "approval", "another reviewer's decision keeps the screen open with a notice");
 	press("y");
-	is_int(nr_sent, 0, "y decides nothing any more");
+	is_int(nr_sent, 0, "y decides nothing after that");
 	is_str(view(), "fleet", "any key closes it");
 	end();
 }
@@ -76,7 +76,7 @@ static void decided_before(void)
 	later(1000000);
 	struct subject on = { 0 };
 	ui_top(&ui)->ops->subject(ui_top(&ui)->self, &ui, &on);
-	ok(src->model.nr_held > 0 && on.action == 25, "what was chosen is shown, though others wait");
+	ok(src->model.nr_held > 0 && on.action == 25, "the chosen action stays on the screen while others are pending");
 	press("y");
 	ok(nr_sent == 0, "and y decides none of them");
 	end();
@@ -89,7 +89,7 @@ static void decided_here(void)
 	press("yy");
 	is_str(view(), "approval", "sent, not yet done: it stays");
 	decision_comes("bea");
-	is_str(view(), "fleet", "done: it closes by itself");
+	is_str(view(), "fleet", "the screen closes after the decision");
 	end();
 }
 
@@ -112,7 +112,7 @@ static void asked_before(const char *const *bodies, size_t nr, const char *want,
 	unlink(path);
 }
 
-/* What is said to have been asked before is that, not something that looks like it. */
+/* Only an action with the same content counts as asked before; a similar one doesn't. */
 static void the_same(void)
 {
 	static const char *const writes[] = {
@@ -126,11 +126,11 @@ static void the_same(void)
 	};
 	asked_before(writes, 2, "the same: never", "other contents of the same size");
 	asked_before(writes, 3, "the same: 1 time", "one of two has this intent");
-	asked_before(old, 2, "the same: never", "without intents: another folder");
+	asked_before(old, 2, "the same: never", "without intents: another directory");
 	asked_before(old, 3, "the same: 1 time", "without intents: all that is known");
 }
 
-/* An apostrophe in a name is not the quote of a rule; where there is no room a rule is told without its place. */
+/* An apostrophe in a name is not a rule's quote. A rule is printed without its place if space is short. */
 static void by_whom(void)
 {
 	static const struct {
@@ -196,10 +196,10 @@ static void looking(void)
 	begin("tests/screens/fleet.jsonl", &watch, 36);
 	later(500000);
 	ui_draw(&ui);
-	ok(seen("'watch' changes nothing") && seen("Esc back"), "it is said why");
-	ok(!seen("approve once") && !seen("deny with message") && !seen("Esc later"), "and nothing is offered");
+	ok(seen("'watch' changes nothing") && seen("Esc back"), "the screen gives the reason");
+	ok(!seen("approve once") && !seen("deny with message") && !seen("Esc later"), "and offers no decision");
 	press("y");
-	is_str(ui.message, "approve: read only: 'watch' changes nothing, 'attach' does", "nor done");
+	is_str(ui.message, "approve: read only: 'watch' changes nothing, 'attach' does", "y decides nothing");
 	end();
 }
 

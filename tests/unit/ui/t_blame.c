@@ -1,5 +1,5 @@
-/* Who brought each line, in slices: each goes on by one version at least and ends after its budget, a key is answered in
- * between, and what comes out is what one long look gives. BLAME_LINES makes the file larger and prints what a slice took. */
+/* Blame works in slices. Each slice adds at least one version and ends after its time budget, so keys are answered in
+ * between. The result equals one long run. BLAME_LINES enlarges the file and prints how long a slice took. */
 #include <stdlib.h>
 #include <unistd.h>
 

@@ -1,4 +1,4 @@
-/* A difference whose sides are too large to be looked at on a screen: nothing is read, and that is said. */
+/* A difference with sides too large for a screen is not read; a line reports this. */
 #include <stdlib.h>
 #include <unistd.h>
 
@@ -76,12 +76,12 @@ static void one_sided(void)
 	source_sync(s, 0, 0);
 	is_int(changes_list(s, 2, &c, &a), 2, "a file that has changed and a new one");
 	ok(!change_contents(s, &c[0], &old, &now), "%s: not all is in the record", c[0].path);
-	ok(change_contents(s, &c[1], &old, &now) && old.len == 0 && strcmp(buf_cstr(&now), "y") == 0, "%s: what is new has one side", c[1].path);
+	ok(change_contents(s, &c[1], &old, &now) && old.len == 0 && strcmp(buf_cstr(&now), "y") == 0, "%s: a new file has one side", c[1].path);
 	arena_release(&a);
 	source_close(&s);
 }
 
-/* All that differs is gone, so there is no tree of it; then nothing differs any more. In a preview, too. */
+/* All changed files are deleted, so no tree is left and the difference is empty. The same applies to a dry run. */
 static void only_gone(void)
 {
 	char path[] = "/tmp/t_changes-XXXXXX";
@@ -123,7 +123,7 @@ int main(void)
 	ok(!c.counted && c.note && strcmp(c.note, "large") == 0, "past 1 MB lines are not counted in the list");
 	ok(strstr(middle, "+now"), "but shown");
 	CLEANUP(free_ptr) char *large = shown(CHANGE_READ_MAX, &c);
-	is_str(large, " 4.1M bytes: too large to be compared here; 'sandglass diff' prints it\n", "past 4 MB: one line says so");
+	is_str(large, " 4.1M bytes: too large to be compared here; 'sandglass diff' prints it\n", "a side over 4 MB gets one line");
 	one_sided();
 	only_gone();
 	return done_testing();

@@ -1,5 +1,5 @@
-/* Sessions side by side while they run: the cursor stays on its action whatever comes before it, and what runs is not
- * laid beside the other anew for each event. */
+/* Sessions side by side while they run. The cursor stays on its action when rows appear before it. Running actions are
+ * not realigned after each event. */
 #include <unistd.h>
 
 #include "base/text/utf8.h"

@@ -32,7 +32,7 @@ static void start(const char *fixture, const char *no_color)
 	struct winsize ws = { .ws_row = 36, .ws_col = 120 };
 	buf_reset(&seen);
 	child = forkpty(&master, NULL, NULL, &ws);
-	if (child < 0) /* and never goes on: kill(-1) would reach everybody */
+	if (child < 0) /* exit here: kill(-1) would reach every process */
 		skip_all("no pseudo terminal here");
 	if (child != 0)
 		return;
@@ -82,8 +82,9 @@ static int ended(void)
 	return WIFEXITED(status) ? WEXITSTATUS(status) : -WTERMSIG(status);
 }
 
-/* Every control byte that came is the beginning of something that we say: of OSC only the question for the background
- * (and, live, the title); no DCS, APC, PM, SOS; of CSI only what curses and tty.c use; no BEL, no C1, raw or encoded. */
+/* Every control byte that came is the beginning of something that we say: of OSC only the question for the
+ * background (and, live, the title); no DCS, APC, PM, SOS; of CSI only what curses and tty.c use; no BEL, no C1, raw
+ * or encoded. */
 static bool our_sequence(const char *p, size_t len, size_t *used)
 {
 	static const char ask[] = "\x1b]11;?\x1b\\", finals[] = "mHJKABCDGdXPLM@rhlTSbcptfZ";
@@ -192,7 +193,7 @@ static void busy(void)
 		_exit(console_main(&o, &err) < 0 ? 50 : 7);
 	}
 	ok(expect("HELD"), "up, with news that never ends");
-	ok(expect("no such theme"), "what is wrong with its settings stands on the line, not the greeting");
+	ok(expect("no such theme"), "the line shows the wrong setting instead of the greeting");
 	ws = (struct winsize){ .ws_row = 10, .ws_col = 50 };
 	ioctl(master, TIOCSWINSZ, &ws);
 	ok(expect("too small"), "it takes a new size");
@@ -208,7 +209,7 @@ static void resized(void)
 	start("tests/screens/fleet.jsonl", "");
 	ok(expect("HELD"), "up");
 	ioctl(master, TIOCSWINSZ, &ws);
-	ok(expect("too small"), "a small window says so");
+	ok(expect("too small"), "a small window shows its notice");
 	ws = (struct winsize){ .ws_row = 24, .ws_col = 80 };
 	buf_reset(&seen);
 	ioctl(master, TIOCSWINSZ, &ws);

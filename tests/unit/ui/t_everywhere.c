@@ -1,5 +1,5 @@
-/* Several sessions on one screen: what goes to all of them, what goes to the one that is meant, and leaving. Questions of
- * scripts, numbers before keys, a queue longer than the screen. */
+/* Several sessions on one screen: broadcast commands, commands to one session, and leaving. Also scripts' questions,
+ * numbers before keys, and a queue longer than the screen. */
 #include <unistd.h>
 
 #include "fake_session.h"
@@ -38,7 +38,8 @@ static void line(FILE *f, uint64_t at, const char *kind, uint64_t agent, uint64_
 		(unsigned long)agent, (unsigned long)action, body);
 }
 
-/* A session of one agent with @held actions that wait, and @asks questions of it; the k-th session's wait since second k. */
+/* A session of one agent with @held actions that wait, and @asks questions of it; the k-th session's wait since
+ * second k. */
 static void make(const char *path, size_t k, size_t held, size_t asks, bool ended)
 {
 	FILE *f = fopen(path, "w");
@@ -116,19 +117,19 @@ static void words_for_nobody(void)
 	((struct model_agent *)(uintptr_t)model_agent(&src[0]->model, subject().agent))->script = true;
 	ui.flush = false;
 	press("M");
-	ok(!ui.prompt.active && ui.flush, "no line opens: what was typed ahead is thrown away");
+	ok(!ui.prompt.active && ui.flush, "no line opens, and the screen discards keys typed ahead");
 	press("hi ");
 	ui_key(&ui, K_ENTER);
-	ok(!ui.prompt.active && ui.depth == 1, "what comes at once is no key");
+	ok(!ui.prompt.active && ui.depth == 1, "keys typed right after it are ignored");
 	ui.mono_us += 390000;
 	press("p");
 	ui.mono_us += 390000;
 	press(":");
-	ok(!ui.prompt.active, "nor what goes on");
+	ok(!ui.prompt.active, "keys without a pause stay ignored");
 	is_str(took(), "", "nothing is sent");
 	ui.mono_us += 410000;
 	press(":");
-	ok(ui.prompt.active, "after a rest keys are keys");
+	ok(ui.prompt.active, "after a pause, keys work again");
 	end();
 }
 
@@ -145,7 +146,7 @@ static void everything(void)
 	is_str(took(), "0:pause 1:pause 2:pause", "also when some are paused already");
 	src[1]->model.paused_all = true;
 	press("P");
-	is_str(took(), "0:continue 1:continue 2:continue", "and lets them go on when all are");
+	is_str(took(), "0:continue 1:continue 2:continue", "P continues all sessions when all are paused");
 	press("a!");
 	is_str(took(), "0:freeze 1:freeze 2:freeze", "! works in the dialog, too");
 	end();
@@ -172,7 +173,7 @@ static bool seen(const char *what)
 	return yes;
 }
 
-/* From one that waits to the next, over all sessions: what has waited longest is first, as in the queue. */
+/* Steps through pending approvals of all sessions: the oldest comes first, as in the queue. */
 static void one_after_the_other(void)
 {
 	static const struct {
@@ -288,7 +289,7 @@ static void one_session(void)
 	press(":deny s-000001#5 -m no\n");
 	is_str(took(), "1:deny,5{\"message\":\"no\"}", "so does the session in an id");
 	press(":deny 3 -S s-9\n");
-	ok(*took() == 0 && strstr(ui.message, "not on this screen"), "one that is not here is told: %s", ui.message);
+	ok(*took() == 0 && strstr(ui.message, "not on this screen"), "an action that is not on this screen is reported: %s", ui.message);
 	press(":answer 4 --field a=1 --field b=2\n");
 	ok(strstr(took(), "{\"field\":[\"a=1\",\"b=2\"]}"), "an option that is given twice has two values");
 	end();
@@ -307,7 +308,7 @@ static void long_queue(void)
 	ui_draw(&ui);
 	is_int((int64_t)subject().action, 3 + 2 * (HELD - 1), "G goes to the last");
 	press("g4j"); /* g alone waits for its second key */
-	ok(subject().action != third, "a number before a key moves so many rows");
+	ok(subject().action != third, "a number before a key moves by that many rows");
 	press("gg2j");
 	is_int((int64_t)subject().action, 3, "2j: two rows down");
 	press("50%");
@@ -332,10 +333,10 @@ static void questions(void)
 	ok(*took() == 0, "keys are dead for a moment");
 	ui.mono_us += 500000;
 	press("\n9");
-	ok(*took() == 0 && !ui.prompt.active, "Enter answers nothing, nor a number that is none");
+	ok(*took() == 0 && !ui.prompt.active, "Enter and an unknown number answer nothing");
 	press("2");
 	CLEANUP(free_ptr) char *want = mem_printf("2:answer,%lu,2", (unsigned long)which);
-	is_str(took(), want, "its number does");
+	is_str(took(), want, "the number of a choice answers");
 	struct event ev = { .seq = 100, .cause = which, .agent = 2, .kind = EV_ASK_ANSWERED, .body = "{}", .len = 2 };
 	model_apply(&src[2]->model, &ev);
 	ok(src[2]->model.nr_asks == 1 && src[2]->model.ask[0].seq == what, "the answer takes away its own question");
@@ -356,7 +357,7 @@ static void script_asks(void)
 {
 	begin(1, 0, false);
 	struct model *m = &src[0]->model;
-	struct event ev = { .seq = m->head + 1, .kind = EV_ASK, .body = "{\"text\":\"go on?\"}", .len = 17, .ts_us = m->last_us };
+	struct event ev = { .seq = m->head + 1, .kind = EV_ASK, .body = "{\"text\":\"ready?\"}", .len = 17, .ts_us = m->last_us };
 	model_apply(m, &ev);
 	const struct model_agent *a = model_agent(m, m->start);
 	ok(a && model_agent_state(m, a) == AGENT_ASK, "a question of the script is its row's state");
@@ -391,9 +392,9 @@ static void paused(void)
 {
 	begin(1, 0, false);
 	struct model *m = &src[2]->model;
-	ok(strstr(shot(), " held #3 fix: rm 0"), "what waits is said");
+	ok(strstr(shot(), " held #3 fix: rm 0"), "the pending action is shown");
 	event(2, EV_ACTION_DECIDED, 3, "{\"decision\":\"approve\",\"by\":\"human\"}");
-	ok(!strstr(shot(), " held #3 fix: rm 0") || strstr(shot(), "2 HELD"), "and no longer than it is so");
+	ok(!strstr(shot(), " held #3 fix: rm 0") || strstr(shot(), "2 HELD"), "and disappears after the decision");
 	size_t waits = m->nr_held;
 	event(2, EV_LATCH_PAUSE, 0, "{\"agent\":2}");
 	for (size_t i = 0; i < m->nr_agents; i++)
@@ -403,12 +404,12 @@ static void paused(void)
 	for (size_t i = 0; i < SPARK_SLOTS; i++)
 		marked = marked || model_agent(m, 2)->spark.held[i];
 	ok(!marked, "nor is it marked so where it is seen how busy the agent was");
-	is_int((int)m->nr_held, (int)waits, "what stands before its start by a pause does not wait for a decision");
+	is_int((int)m->nr_held, (int)waits, "an action paused before its start is not pending approval");
 	is_int(model_agent_state(m, model_agent(m, 2)), AGENT_PAUSED, "the agent is paused");
 	CLEANUP(json_release) json_t *page = handoff_make(src[2], true, 0);
 	is_str(json_str(json_array_get(json_object_get(page, "waits"), json_array_size(json_object_get(page, "waits")) - 1 - m->nr_asks), "why", ""),
-	       "paused by a person", "who takes over is told what keeps it");
-	ok(strstr(shot(), "before exec  rm 0"), "its row says before what");
+	       "paused by a person", "the handoff summary names the pause");
+	ok(strstr(shot(), "before exec  rm 0"), "the row names the next command");
 	ui_open(&ui, "agent", &(struct subject){ .source = 2, .agent = 2 });
 	ok(strstr(shot(), "= PAUSED before #3"), "so does the agent's own screen");
 	ui_open(&ui, "plot", &(struct subject){ .source = 2 });
@@ -445,7 +446,7 @@ static void said_where(void)
 					    .body = mem_strdup("{\"nr\":1,\"changed\":[]}"), .len = 22 };
 	ui_sync(&ui);
 	ui_open(&ui, "log", &(struct subject){ .source = 2 });
-	ok(strstr(shot(), " stall "), "whose files changed stands in the log");
+	ok(strstr(shot(), " stall "), "an agent that changed files shows 'stall' in the log");
 	end();
 }
 
@@ -462,12 +463,12 @@ static void frozen(void)
 	struct event freeze = { .seq = m->head + 1, .kind = EV_BOX_FROZEN, .box = box.seq, .body = "{\"frozen\":true}", .len = 15,
 				.ts_us = m->last_us };
 	model_apply(m, &freeze);
-	is_int(model_agent_state(m, model_agent(m, 2)), AGENT_PAUSED, "what stands still in a frozen box does not run");
-	ok(strstr(shot(), "FROZEN in exec  rm 0"), "its row says so");
+	is_int(model_agent_state(m, model_agent(m, 2)), AGENT_PAUSED, "an action in a frozen sandbox does not count as running");
+	ok(strstr(shot(), "FROZEN in exec  rm 0"), "the row reports the freeze");
 	end();
 }
 
-/* Only for who has said so, and never into what is being typed. */
+/* The approval opens only for users who enabled this, and never while they type. */
 static void opening_by_itself(void)
 {
 	static const char more[] = "{\"reasons\":[\"ask\"],\"intent\":\"ab\"}";
@@ -481,7 +482,7 @@ static void opening_by_itself(void)
 		event(0, EV_ACTION_HELD, 3, more);
 		ui_sync(&ui);
 		ui_draw(&ui);
-		is_str(ui_top(&ui)->ops->name, typing ? "fleet" : "approval", typing ? "what is typed goes on" : "it opens by itself");
+		is_str(ui_top(&ui)->ops->name, typing ? "fleet" : "approval", typing ? "typing stays on the fleet" : "the approval screen opens");
 		press("y");
 		ok(*took() == 0, "and decides nothing");
 		end();
@@ -504,27 +505,27 @@ static void emacs(void)
 	end();
 }
 
-/* What is said when an agent is to go on, and how the end of a pause stands on the page for who takes over: not at all. */
+/* Status lines when you continue an agent. The handoff summary does not mention a pause that has ended. */
 static void going_on(void)
 {
 	begin(0, 0, false);
 	press("p");
 	is_str(ui.message, "fix pauses before its next action", "a pause");
 	press("c");
-	is_str(ui.message, "fix waits for a decision about #3: a asks for it", "one that waits for a person does not go on by it");
+	is_str(ui.message, "fix waits for a decision about #3: a asks for it", "continue does not replace a pending decision");
 	static const char *const none[][2] = {
 		{ "$5x\n", "that is no amount of dollars: as 0.50, or usd=0.50" }, { "$steps=0\n", "that is no amount of steps: as 20, or steps=20" },
 		{ "$time=soon\n", "that is no amount of time: as 20m, or time=20m" }, { "$cents=3\n", "not understood: usd=1 time=20m tokens=50000 steps=20 actions=10" },
 	};
 	for (size_t i = 0; i < ARRAY_LEN(none); i++) {
 		press(none[i][0]);
-		is_str(ui.message, none[i][1], "what is none is told in the words of the question");
+		is_str(ui.message, none[i][1], "an invalid amount is reported in the prompt's terms");
 	}
 	press("$1\n");
 	is_str(ui.message, "budget extended; its agents continue", "a larger budget");
 	src[0]->model.nr_held = 0;
 	press("c");
-	is_str(ui.message, "fix continues to the next breakpoint", "one that may go on");
+	is_str(ui.message, "fix continues to the next breakpoint", "a paused agent continues");
 	src[0]->model.paused_all = true;
 	press("c");
 	ok(strstr(ui.message, "P continues them"), "and one that stops again at once, with what to do: %s", ui.message);
@@ -549,7 +550,7 @@ static void going_on(void)
 	source_close(&s);
 }
 
-/* Nobody can decide in a session that is lost or has ended: neither its loss nor its end is news of something that waits. */
+/* A lost or ended session takes no decisions. Its loss or end does not announce a pending approval. */
 static void nobody_decides(void)
 {
 	begin(1, 0, false);
@@ -564,10 +565,10 @@ static void nobody_decides(void)
 	src[2]->model.ended = true;
 	ui_say(&ui, ROLE_DIM, "it has ended");
 	ui_sync(&ui);
-	is_str(ui.message, "it has ended", "what is said of its end stays");
+	is_str(ui.message, "it has ended", "the message about the end stays");
 	src[2]->model.ended = false;
 	ui_sync(&ui);
-	is_int((int)ui_waits(&ui, 2), (int)waits, "when it goes on, it waits again");
+	is_int((int)ui_waits(&ui, 2), (int)waits, "after the session resumes, it waits again");
 	end();
 }
 

@@ -136,7 +136,7 @@ static void lines_of_a_record(const char *path)
 	struct line_opts o = { .path = path, .out = to };
 	ok(line_print(&o, &err) == 0, "line mode reads it");
 	fflush(to);
-	ok(strstr(text, "exec approved by ann: make test") || strstr(text, "approved by ann"), "who decided is said");
+	ok(strstr(text, "exec approved by ann: make test") || strstr(text, "approved by ann"), "the line names who decided");
 	ok(strstr(text, "FAILED: exit 2 in 0.0s"), "an exit status other than 0 is FAILED, in words");
 	rewind(to);
 	o.json = true;

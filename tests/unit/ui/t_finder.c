@@ -1,4 +1,4 @@
-/* Finding and commanding by keys, over a fixture: what each line does to the screen and what is sent. */
+/* Finds rows and gives commands by keys over a fixture. Checks the screen and the commands sent. */
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -79,13 +79,13 @@ static void filters(void)
 	ok(r->nr > 0 && r->nr < all, "and some rows go");
 	for (size_t i = 0; i < r->nr; i++)
 		if (strcmp(model_action(&s->model, r->row[i].seq)->kind, "exec") != 0)
-			ok(false, "row %lu is none", (unsigned long)r->row[i].seq);
-	ok(strstr(shot(), "f: kind:exec"), "the second line says so");
+			ok(false, "row %lu is not an exec", (unsigned long)r->row[i].seq);
+	ok(strstr(shot(), "f: kind:exec"), "the second line shows the filter");
 	keys("\033");
 	is_str(ui_filter(&ui), "", "Esc takes it away");
 	ok(ui_rows(&ui, 0, &s->model.rows) == &s->model.rows, "all rows are back");
 	keys("fkind:exce\n");
-	ok(ui.prompt.active && strstr(shot(), "did you mean \"exec\"?"), "a wrong word is told and not taken");
+	ok(ui.prompt.active && strstr(shot(), "did you mean \"exec\"?"), "an unknown value is reported and not applied");
 	keys("\033");
 	ok(!ui.prompt.active, "Esc leaves the line");
 	keys("fki\t");
@@ -101,10 +101,10 @@ static void filters(void)
 	keys("\033f\x15@runs is:error\n");
 	is_str(ui_filter(&ui), "@runs is:error", "a saved one by its name");
 	keys(":filter @runs and exce:\n");
-	is_str(ui_filter(&ui), "@runs is:error", "one that cannot be leaves it in force");
+	is_str(ui_filter(&ui), "@runs is:error", "an invalid filter leaves the old one in force");
 	keys(":filter save\n");
-	is_str(ui_filter(&ui), "@runs is:error", "saving without a name is no filter for the word");
-	ok(strstr(ui.message, ":filter save NAME"), "but told: %s", ui.message);
+	is_str(ui_filter(&ui), "@runs is:error", "saving without a name keeps the filter");
+	ok(strstr(ui.message, ":filter save NAME"), "and shows the syntax: %s", ui.message);
 	for (size_t i = 0; i < ui_rows(&ui, 0, &s->model.rows)->nr; i++) {
 		const struct model_action *a =
 			model_action(&s->model, ui_rows(&ui, 0, &s->model.rows)->row[i].seq);
@@ -174,7 +174,7 @@ static void commands(void)
 	keys("\033:approve --se\t");
 	is_str(buf_cstr(&ui.prompt.text), "approve --session ", "and its options");
 	keys("\033:theme light\n");
-	ok(strstr(ui.message, ":set theme"), "a setting is no command: %s", ui.message);
+	ok(strstr(ui.message, ":set theme"), "a setting is not a command: %s", ui.message);
 	keys(":set keys em");
 	ui_key(&ui, K_TAB);
 	is_str(buf_cstr(&ui.prompt.text), "set keys emacs ", "Tab completes the value of a setting, after a space, too");
@@ -228,30 +228,30 @@ static void commands(void)
 	ok(strstr(shot(), "files  process:fix-2"), "the files of the box that is named");
 	keys("\033");
 	keys(":approve ");
-	is_int((long long)ui.find->nr_choices, (long long)s->model.nr_held, "what can be approved is what is held");
+	is_int((long long)ui.find->nr_choices, (long long)s->model.nr_held, "approve completes pending actions");
 	for (size_t i = 0; i < ui.find->nr_choices; i++)
 		is_int(atoll(ui.find->choice[i]), (long long)s->model.held[i], "its number");
 	keys("\033:kill 4");
 	for (size_t i = 0; i < ui.find->nr_choices; i++)
-		ok(!model_action(&s->model, strtoull(ui.find->choice[i], NULL, 10))->ended, "what can be killed has not ended: %s", ui.find->choice[i]);
+		ok(!model_action(&s->model, strtoull(ui.find->choice[i], NULL, 10))->ended, "kill completes running actions: %s", ui.find->choice[i]);
 	keys("\033:goto ");
-	ok(ui.find->nr_choices > s->model.nr_held, "any can be gone to");
+	ok(ui.find->nr_choices > s->model.nr_held, "goto completes every action");
 	keys("\033:sql SELECT 1\n");
 	ok(strstr(ui.message, "sql:"), "no SQL over a fixture: %s", ui.message);
 	keys(":export\n");
 	ok(strstr(ui.message, "sandglass export"), "%s", ui.message);
 	keys(":claims\n");
-	ok(strstr(ui.message, "in another terminal: sandglass claims s-0192ab"), "the whole line is said: %s", ui.message);
+	ok(strstr(ui.message, "in another terminal: sandglass claims s-0192ab"), "the message gives the whole command line: %s", ui.message);
 	keys(":when isdigit(peek\n");
-	ok(strstr(ui.message, "sandglass when --at s-0192ab isdigit(peek"), "with what was typed: %s", ui.message);
+	ok(strstr(ui.message, "sandglass when --at s-0192ab isdigit(peek"), "with the typed expression: %s", ui.message);
 	keys(":search kind:exec is:error\n");
 	is_str(ui_top(&ui)->ops->name, "log", "search is the log here");
-	is_str(ui_filter(&ui), "kind:exec is:error", "with what is searched for as its filter");
+	is_str(ui_filter(&ui), "kind:exec is:error", "with the search text as its filter");
 	keys("\033\033");
 	keys(":blame nowhere.c\n");
 	ok(strstr(ui.message, "there is no file 'nowhere.c' here"), "%s", ui.message);
 	keys(":verify x\n");
-	ok(strstr(ui.message, "opens a screen") && strstr(ui.message, "sandglass verify x"), "what is a screen and a command: %s", ui.message);
+	ok(strstr(ui.message, "opens a screen") && strstr(ui.message, "sandglass verify x"), "the message names the screen and the command: %s", ui.message);
 	end();
 }
 
@@ -370,7 +370,7 @@ static void verifying(void)
 	ui_top(&ui)->ops->subject(ui_top(&ui)->self, &ui, &on);
 	ok(strcmp(ui_top(&ui)->ops->name, "log") == 0 && on.action >= 742 && on.action <= 748, "one that failed to its event");
 	keys("C");
-	ok(strstr(shot(), "1 failed"), "what was found is shown again");
+	ok(strstr(shot(), "1 failed"), "the earlier findings are shown again");
 	CLEANUP(arena_release) struct arena a = ARENA_INIT;
 	struct verify_seen was, is;
 	verifying_look(ui.verifying, &was, &a);

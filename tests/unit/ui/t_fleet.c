@@ -1,5 +1,5 @@
-/* Many agents in one fleet: groups, folding, the row under the cursor, decisions of several sessions; and how long a key
- * takes to be painted with 1,000 agents (printed, not judged). */
+/* Many agents in one fleet: groups, folding, the row under the cursor, decisions of several sessions; and how long a
+ * key takes to be painted with 1,000 agents (printed, not judged). */
 #include <stdio.h>
 #include <unistd.h>
 
@@ -211,8 +211,8 @@ static void boxes(void)
 	FILE *to = open_memstream(&text, &len);
 	term_dump(&ui.grid, to);
 	fclose(to);
-	ok(strstr(text, " front-lint-a "), "where there is no room for both, the name is whole and the kind is left out");
-	ok(strstr(text, " host:front-lin"), "of a box without walls the kind stays");
+	ok(strstr(text, " front-lint-a "), "in a narrow column the name is complete and the backend is left out");
+	ok(strstr(text, " host:front-lin"), "for a sandbox without isolation the backend stays");
 	free(text);
 	ui_release(&ui);
 	source_close(&src);

@@ -49,7 +49,8 @@ static bool steers(const char *key)
 
 static size_t next;
 
-/* @text with something hostile before, in the middle and after it. Only a text that may be any bytes gets broken UTF-8. */
+/* @text with something hostile before, in the middle and after it. Only a text that may be any bytes gets broken
+ * UTF-8. */
 static json_t *poisoned(const char *text, size_t len, bool any_bytes)
 {
 	CLEANUP(buf_release) struct buf b = BUF_INIT;
@@ -264,7 +265,7 @@ static void over_fixture(const char *fixture, bool all, const char *path)
 		nr_bad = nr_marked = 0;
 		size_t z = turn++ % ARRAY_LEN(sizes);
 		over_view(s, fixture, view_at(i)->name, sizes[z].rows, sizes[z].cols, sizes[z].ascii);
-		ok(nr_bad == 0 && nr_marked > 0, "%s: each cell is plain, what is hidden is marked", view_at(i)->name);
+		ok(nr_bad == 0 && nr_marked > 0, "%s: each cell is plain and each hidden character is marked", view_at(i)->name);
 	}
 	source_close(&s);
 }

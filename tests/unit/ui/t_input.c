@@ -1,4 +1,4 @@
-/* Bytes of a terminal to keys: what is a key, what is not, and in whatever pieces it comes. */
+/* Turns a terminal's bytes into keys, in chunks of any size. */
 #include <string.h>
 
 #include "tap.h"
@@ -85,11 +85,11 @@ int main(void)
 	KEYS("\x1bj", "Esc and a letter", K_ESC, 'j');
 	KEYS("\x1b\x1b[A", "Esc and an arrow", K_ESC, K_UP);
 	KEYS("\x1b[I\x1b[O", "focus", K_FOCUS_IN, K_FOCUS_OUT);
-	keys("\x1b[?1;2c\x1b[>41;1c\x1b[5;7R\x1b[?2026;2$y\x1b[8;24;80t\x1b[0n", NULL, 0, "reports are no keys");
+	keys("\x1b[?1;2c\x1b[>41;1c\x1b[5;7R\x1b[?2026;2$y\x1b[8;24;80t\x1b[0n", NULL, 0, "terminal reports are not keys");
 	KEYS("\x1b]11;rgb:1111/2222/3333\x1b\\y", "an answer about colours, then y", 'y');
 	KEYS("\x1b]11;rgb:1111/2222/3333\x07y\x1bP1$r0m\x1b\\n", "and others", 'y', 'n');
-	KEYS("\x1b[200~yn\r\x1b[201~j", "pasted text says so", 'y' | K_PASTED, 'n' | K_PASTED, K_ENTER | K_PASTED, 'j');
-	KEYS("\x1b[M !!q", "the old mouse form", 'q');
+	KEYS("\x1b[200~yn\r\x1b[201~j", "pasted keys carry the paste flag", 'y' | K_PASTED, 'n' | K_PASTED, K_ENTER | K_PASTED, 'j');
+	KEYS("\x1b[M !!q", "the old mouse format", 'q');
 	KEYS("\x1b[12", "half a sequence is Esc, not digits", K_ESC);
 	mouse();
 	endless();

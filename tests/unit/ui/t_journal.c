@@ -114,7 +114,7 @@ static void moves_while_reading(const char *path)
 	source_sync(s, 0, 1);
 	source_sync(s, 0, 1);
 	source_sync(s, to, 1);
-	is_int((int64_t)s->model.head, (int64_t)to, "back: what is shown ends there");
+	is_int((int64_t)s->model.head, (int64_t)to, "the view back in time ends there");
 	source_sync(s, 5, 1);
 	is_int((int64_t)s->model.head, 5, "to the beginning");
 	for (int i = 0; i < 100000 && (i == 0 || s->early); i++)

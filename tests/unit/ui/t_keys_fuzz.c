@@ -1,15 +1,16 @@
-/* Random keys, pastes, clicks and sizes while high-risk actions wait: whatever is pressed, an approval leaves the console
- * only by the rules of the dialog. They are judged here from outside, by the keys and times that went in:
+/* Random keys, pastes, clicks, and sizes while high-risk actions are pending. An approval leaves the console only by
+ * the rules of the dialog. The test checks these rules from outside, by the keys and times that went in:
  *
- *   approve        y (or 1: the decisions have numbers, too) twice, nothing between, on the approval screen, which had been open for 0.4 s before the first
+ *   approve        y (or its number, 1) twice in a row on the approval screen, open for 0.4 s before the first
  *   promote        the same with m
- *   with a pattern s on that screen and then Enter on the second one, which had been open for 0.4 s; with a rule: p and
- *                  Enter in the same way; with another command: e, and a text that came back
- *   several        Space on each in the queue, y, and y to the question 0.4 s after it came; none of high risk
- *   with a name    where a rule wants it typed: never without, and only from its prompt
+ *   with a pattern s on that screen, then Enter on the second screen, open for 0.4 s
+ *   with a rule    p and Enter in the same way
+ *   with another command: e, and then an edited text
+ *   several        Space on each in the queue, y, then y to the question after 0.4 s; no action of high risk
+ *   with a name    if a rule requires typing the name: only from its prompt
  *   typed          ":approve N" and Enter
  *
- * 20,000 keys; FUZZ_SECONDS=600 goes on for that long with other seeds (tests/fuzz/keys.sh). */
+ * Sends 20,000 keys. FUZZ_SECONDS=600 continues for 600 s with other seeds (tests/fuzz/keys.sh). */
 #include <unistd.h>
 
 #include "base/clock.h"
@@ -92,13 +93,13 @@ static void judge(const char *word, const char *id, const json_t *opts)
 			is |= a && marked[i] == a->id;
 		nr_several++;
 		if (!is || a->high_risk || key_now != 'y' || ui.mono_us < batch_us + DEAD_US)
-			wrong("several at once against their rules", word, id);
+			wrong("several at once against the rules", word, id);
 	} else if (json_object_get(opts, "cmd") && !was_edited(a)) {
-		wrong("edited without e", word, id);
+		wrong("an edited command without e", word, id);
 	} else if (!a) {
-		wrong("there is no such action", word, id);
+		wrong("unknown action", word, id);
 	} else if (a->high_risk && !twice(promote ? 'm' : 'y')) {
-		wrong("high risk and not asked for twice", word, id);
+		wrong("high risk without a second key", word, id);
 	} else if (key_now != (promote ? 'm' : 'y') || !dialog_now) {
 		wrong("not on its screen", word, id);
 	} else if (ui.mono_us < opened_us + DEAD_US) {
@@ -175,7 +176,8 @@ static bool on_dialog(void)
 	return strcmp(ui_top(&ui)->ops->name, "approval") == 0 && !ui.prompt.active;
 }
 
-/* Another screen than before, or the same kind anew, has its own 0.4 s: whether a key, a click or an event put it there. */
+/* Another screen than before, or the same kind anew, has its own 0.4 s: whether a key, a click or an event put it
+ * there. */
 static void note_opening(void)
 {
 	static const void *screen;
@@ -191,7 +193,7 @@ static void a_key(uint32_t key)
 	struct view *top = ui_top(&ui);
 	if (top->ops->subject)
 		top->ops->subject(top->self, &ui, &on);
-	if (key == 0 || (key & K_PASTED && !ui.prompt.active)) { /* comes to nothing, and is no key */
+	if (key == 0 || (key & K_PASTED && !ui.prompt.active)) { /* has no effect and is not a key */
 		ui_key(&ui, key);
 		return;
 	}
@@ -257,7 +259,7 @@ static void between(void)
 	}
 }
 
-/* Keys of somebody who decides several at once, and now and then slips. */
+/* Keys of a user who decides several actions at once and sometimes mistypes. */
 static void several(void)
 {
 	for (const char *p = "AGk kk y"; *p; p++) {
@@ -320,9 +322,9 @@ int main(void)
 	ok(nr_approved > 0, "%d approvals in %lu keys, %d other commands", nr_approved, (unsigned long)(seed - first) * KEYS / 4, nr_other);
 	ok(nr_widened > 0 && nr_several > 0 && nr_named > 0, "%d of them with a pattern, %d in the queue, %d with a name", nr_widened,
 	   nr_several, nr_named);
-	is_int(nr_wrong, 0, "each of them by the rules");
+	is_int(nr_wrong, 0, "each approval follows the rules");
 	close(fd);
 	unlink(path);
-	ok(dir_remove(dir, &err) == 0, "what it saved is gone");
+	ok(dir_remove(dir, &err) == 0, "the saved files are removed");
 	return done_testing();
 }

@@ -1,5 +1,5 @@
-/* Line mode's prompts. For an edit: what was typed is shown as it would run and runs only after a yes, where the risk is
- * high after two. For a pattern: the yes is asked for when what it matches is there to be read. */
+/* Line mode's prompts. An edited command is printed and runs only after a yes (two at high risk). A pattern is
+ * confirmed only after its matches are printed. */
 #include "base/fd.h"
 #include "fake_session.h"
 #include "held_anew.h"
@@ -72,19 +72,19 @@ static void refused(void)
 	begin();
 	types("11");
 	types("11"); /* its risk is high */
-	has(sent, "apply", "the preview is to be made so");
-	err_set(&err, ERR_NOENT, "there is no preview");
+	has(sent, "apply", "it asks to apply the dry run");
+	err_set(&err, ERR_NOENT, "dry run not found");
 	fflush(to);
 	size_t before = len;
 	told(told_self, NULL, &err);
 	fflush(to);
-	has(out + before, "not done: there is no preview\n", "refused, that is said");
-	has(out + before, "1 approve once", "and it is asked again");
-	has(types("12"), "note", "so that a number is an answer as before");
+	has(out + before, "not done: dry run not found\n", "the refusal is printed");
+	has(out + before, "1 approve once", "and the prompt appears again");
+	has(types("12"), "note", "a number still answers it");
 	end();
 }
 
-/* A refusal that comes when another decision is on its way is of what it was about. */
+/* A late refusal belongs to its own action, even if another decision was sent since. */
 static void crossing(void)
 {
 	struct err err = ERR_INIT;
@@ -138,9 +138,9 @@ static void answer_refused(void)
 	ok(m->nr_asks && question == m->ask[0].seq, "a question is asked");
 	types("= such");
 	has(sent, "answer", "its answer is sent");
-	err_set(&err, ERR_INVALID, "'such' is no choice");
+	err_set(&err, ERR_INVALID, "unknown choice 'such'");
 	told(told_self, NULL, &err);
-	is_int(l->asked, question, "refused, it is asked again");
+	is_int(l->asked, question, "after the refusal the question is open again");
 	end();
 }
 
@@ -158,9 +158,9 @@ static void edited(void)
 	is_str(sent, "", "neither has decided anything");
 	types("4");
 	types("echo other");
-	has(types("yes"), "yes once more approves it", "the risk is high: yes is said twice");
+	has(types("yes"), "yes once more approves it", "high risk requires two yes answers");
 	types(": state");
-	has(types("yes"), "yes once more approves it", "with nothing between");
+	has(types("yes"), "yes once more approves it", "the two yes answers are consecutive");
 	sent[0] = 0;
 	types("yes");
 	is_str(sent, "approve 767 echo other", "then it is approved as it was edited");
@@ -210,7 +210,7 @@ static void of_a_budget(void)
 	end();
 }
 
-/* A program hears also of what has no words that it was done. */
+/* With --json, each command prints a result, even one without text. */
 static void objects(void)
 {
 	struct err err = ERR_INIT;
@@ -221,8 +221,8 @@ static void objects(void)
 	if (line_sync(l, 0, &err) < 0)
 		exit(99);
 	types("mark 700 here");
-	is_str(answered("{\"event\":771}"), "{\"schema\":1,\"result\":{\"event\":771}}\n", "--json: what came of a command without words");
-	is_str(answered("{\"text\":\"done so\"}"), "{\"schema\":1,\"text\":\"done so\"}\n", "its words, where it has some");
+	is_str(answered("{\"event\":771}"), "{\"schema\":1,\"result\":{\"event\":771}}\n", "--json prints the result of a command without text");
+	is_str(answered("{\"text\":\"done so\"}"), "{\"schema\":1,\"text\":\"done so\"}\n", "and the text of a command that has one");
 	end();
 }
 

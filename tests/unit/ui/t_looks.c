@@ -1,5 +1,5 @@
-/* Looks and what is told: themes of one's own, keys of one's own with their clashes, notifications by terminal, widths;
- * and hostile bytes of every kind through a grid: nothing but vetted glyphs is in a cell. */
+/* Looks and notifications: custom themes, custom keys and their conflicts, notifications by terminal, and widths.
+ * Hostile bytes of each kind go through a grid; each cell then holds a checked glyph. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -70,7 +70,7 @@ static void keys(void)
 	is_int(keymap_verb(IN_FLEET, K_F9), VERB_KILL, "another key");
 	is_int(keymap_verb(IN_LOG, 'g'), VERB_NONE, "a key can mean nothing");
 	is_int(keymap_verb(IN_APPROVAL, 'y'), VERB_YES, "the approval dialog is fixed");
-	is_int(keymap_verb(IN_FLEET, 'Y'), VERB_NONE, "and its verbs are nowhere else");
+	is_int(keymap_verb(IN_FLEET, 'Y'), VERB_NONE, "and its verbs exist nowhere else");
 	static const char *const told[] = { "'X' on fleet was kill", "'Ctrl-k' on fleet: there is no verb 'nosuch'",
 					    "'zz' on fleet is no key", "no verb 'approve'", "approval dialog are fixed",
 					    "no screen 'moon'", "'g' on all was first" };
@@ -127,7 +127,7 @@ static void notifications(void)
 	is_str(buf_cstr(&b), "\a\a\a", "looking arms it again");
 	notify_held(&n);
 	notify_due(&n, 0, NULL, 90000000, &b);
-	is_str(buf_cstr(&b), "\a\a\a", "what was decided meanwhile rings no more");
+	is_str(buf_cstr(&b), "\a\a\a", "a decided action does not ring again");
 	buf_reset(&b);
 	notify_title(&n, 2, &b);
 	notify_title(&n, 2, &b);
@@ -214,7 +214,7 @@ static void widths(void)
 	text_ambiguous_wide(false);
 }
 
-/* A pane that does not fit any more begins where its screen does, never before. */
+/* A pane that is too large for the screen starts at the screen's edge. */
 static void too_small(void)
 {
 	struct grid g;

@@ -59,10 +59,10 @@ static void bad_lines(void)
 	char *path = own_marks_path(folder, "s-2");
 	bool written = file_write_atomic(path, text, strlen(text), 0600, &err) == 0;
 	own_marks_load(&m, path);
-	ok(written && m.nr == 2 && m.mark[0].seq == 7 && m.mark[1].seq == 8, "lines that are none are left out");
+	ok(written && m.nr == 2 && m.mark[0].seq == 7 && m.mark[1].seq == 8, "invalid lines are left out");
 	own_marks_release(&m);
 	own_marks_load(&m, mem_printf("%s/s-1.jsonl/no.jsonl", folder));
-	ok(own_marks_set(&m, 5, 'a', "", &err) < 0 && m.nr == 1, "a place that cannot be written to is said; the mark holds");
+	ok(own_marks_set(&m, 5, 'a', "", &err) < 0 && m.nr == 1, "an unwritable path is an error, and the bookmark stays in memory");
 	own_marks_release(&m);
 }
 

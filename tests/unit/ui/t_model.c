@@ -42,13 +42,13 @@ static void life_of_an_action(void)
 	put(EV_OUTPUT, a, x, "{\"stream\":2,\"len\":7}");
 	put(EV_ACTION_ENDED, a, x, "{\"end\":\"ok\",\"code\":2,\"cost_uusd\":500}");
 	const struct model_action *act = model_action(&m, x);
-	ok(act->state == ACT_OVER && !act->ok && act->code == 2, "ended with status 2, which is not well");
+	ok(act->state == ACT_OVER && !act->ok && act->code == 2, "an end with status 2 is an error");
 	ok(act->out_bytes == 100 && act->err_bytes == 7, "bytes by stream");
-	is_int(model_agent(&m, a)->uusd, 500, "what it cost");
+	is_int(model_agent(&m, a)->uusd, 500, "the agent's cost");
 	is_int(model_agent(&m, a)->errors, 1, "one error");
 }
 
-/* Several at once of one agent: what waits is not hidden by what came after it. */
+/* Several actions of one agent at once: later ones do not hide a pending one. */
 static void waits_beside_others(void)
 {
 	uint64_t a = put(EV_AGENT_START, 0, 0, "{\"name\":\"two\"}");
@@ -84,9 +84,9 @@ static void asks_beside_a_redo(void)
 	put(EV_ACTION_STARTED, 0, again.seq, "{}");
 	put(EV_ACTION_ENDED, 0, again.seq, "{\"end\":\"ok\",\"code\":1}");
 	const struct model_agent *is = model_agent(&m, script);
-	ok(is->box == was.box && is->last == was.last && is->actions == was.actions, "a second run is no doing of the script");
-	is_int(is->errors, was.errors, "nor an error of it");
-	ok(is->ask && is->since_us == was.since_us, "and what asks has asked since before");
+	ok(is->box == was.box && is->last == was.last && is->actions == was.actions, "a repeated action does not count as the script's");
+	is_int(is->errors, was.errors, "nor does its error");
+	ok(is->ask && is->since_us == was.since_us, "the time of the open question stays");
 }
 
 static void model_calls(void)
@@ -100,12 +100,12 @@ static void model_calls(void)
 	is_int(model_agent(&m, a)->tokens, 1050, "tokens once");
 	is_int(model_agent(&m, a)->uusd, 2000, "cost once");
 	put(EV_LATCH_PAUSE, 0, 0, "{\"agent\":0}");
-	is_int(state(a), AGENT_PAUSED, "everybody is paused");
+	is_int(state(a), AGENT_PAUSED, "all agents are paused");
 	put(EV_LATCH_CONTINUE, 0, 0, "{\"agent\":0}");
-	is_int(state(a), AGENT_IDLE, "and goes on");
+	is_int(state(a), AGENT_IDLE, "and then continues");
 	put(EV_LATCH_PAUSE, 0, 0, "{\"agent\":0,\"freeze\":true}");
 	put(EV_LATCH_PAUSE, a, 0, "{}");
-	is_int(m.paused_all, true, "a freeze pauses everybody");
+	is_int(m.paused_all, true, "a freeze pauses all agents");
 	put(EV_LATCH_CONTINUE, 0, 0, "{\"agent\":0,\"freeze\":true}");
 	is_int(m.paused_all, false, "a thaw ends that");
 	is_int(state(a), AGENT_PAUSED, "and no pause of a person");
@@ -120,10 +120,10 @@ static void model_calls(void)
 	is_int(state(a), AGENT_FAILED, "ended badly");
 	a = put(EV_AGENT_START, 0, 0, "{\"name\":\"other\"}");
 	put(EV_AGENT_END, a, 0, "{\"stop\":\"stopped\",\"ok\":false,\"text\":\"stopped by a person\"}");
-	is_int(state(a), AGENT_STOPPED, "a person ended it: it has not failed");
+	is_int(state(a), AGENT_STOPPED, "an agent ended by the user has not failed");
 }
 
-/* A script's end stands until its session goes on. */
+/* The end of a script holds until its session resumes. */
 static void goes_on(void)
 {
 	put(EV_ACTION_REQUESTED, 0, 0, "{\"kind\":\"exec\"}");
@@ -134,11 +134,11 @@ static void goes_on(void)
 	is_str(script->text, "HTTP 401", "it failed, and why");
 	put(EV_SESSION_RESUMED, 0, 0, "{}");
 	script = model_agent(&m, m.start);
-	ok(!script->ended && !*script->text && !*script->stop, "resumed: it goes on");
+	ok(!script->ended && !*script->text && !*script->stop, "after a resume the script runs again");
 	put(EV_SESSION_END, 0, 0, "{\"ok\":false,\"status\":1,\"why\":\"HTTP 401\"}");
 	put(EV_SESSION_END, 0, 0, "{\"ok\":true}");
 	script = model_agent(&m, m.start);
-	ok(state(m.start) == AGENT_DONE && !*script->text, "a good end has no why");
+	ok(state(m.start) == AGENT_DONE && !*script->text, "a successful end has no cause");
 }
 
 static void nonsense(void)

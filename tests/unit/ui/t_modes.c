@@ -53,11 +53,11 @@ static void back(void)
 	ok(has(text, "\x1b[?1000l") && has(text, "\x1b[?1002l") && has(text, "\x1b[?2004l") && has(text, "\x1b[?2031l"), "modes are off");
 	ok(has(text, "\x1b[?25h") && has(text, "\x1b[?1049l") && has(text, "\x1b[0 q"), "cursor and screen are back");
 	ok(has(text, "\x1b[<8u") && has(text, "\x1b[>4m") && has(text, "\x1b]111\a"), "keyboard and colors are back");
-	ok(!has(undo_text(&m, true), "1049l"), "the screen stays when that is wanted");
+	ok(!has(undo_text(&m, true), "1049l"), "the screen can be left as it is");
 	struct modes again = { .at = MODES_GROUND };
 	CLEANUP(free_ptr) char *redo = mem_strdup(redo_text(&m));
 	modes_feed(&again, redo, strlen(redo));
-	is_str(redo_text(&again), redo, "what brings it back brings back the same");
+	is_str(redo_text(&again), redo, "restoring twice gives the same modes");
 	static const char off[] = "\x1b[?1049l\x1b[?25h\x1b[?1000;1002;1006;2004;1004;2031l\x1b[<u\x1b[>4m\x1b[0 q\x1b>\x1b]111\a";
 	modes_feed(&m, off, sizeof(off) - 1);
 	ok(!has(undo_text(&m, false), "1049"), "what the program has switched off itself is not switched off again");
@@ -70,7 +70,7 @@ static void stacks(void)
 	is_int(m.kitty[0].depth, 1, "the main screen has its own stack");
 	is_int(m.kitty[1].depth, 2, "so has the other one");
 	modes_feed(&m, "\x1b[<u", 4);
-	is_int(m.kitty[1].flags[m.kitty[1].depth - 1], 7, "what was pushed before counts again");
+	is_int(m.kitty[1].flags[m.kitty[1].depth - 1], 7, "the flags pushed earlier apply again");
 	for (int i = 0; i < 40; i++)
 		modes_feed(&m, "\x1b[>3u", 5);
 	is_int(m.kitty[1].depth, MODES_KITTY, "it is bounded");

@@ -1,5 +1,5 @@
-/* One filter, two ways: SQL over a real session file and the predicate over what the console has folded give the same
- * rows, for every field and for every point of the session at which somebody may look. */
+/* One filter, two implementations: SQL over a session file, and the predicate over the console's model. Both give
+ * the same rows for each field and at each point of the session. */
 #include <stdlib.h>
 
 #include "base/fd.h"

@@ -1,4 +1,4 @@
-/* The rules of the screen of a question, by its keys: what is sent, and above all what is not. */
+/* Drives the screen of a question by its keys. Checks which answers it sends and, above all, which ones it doesn't. */
 #include <unistd.h>
 
 #include "fake_session.h"
@@ -106,13 +106,13 @@ static void answer_comes(uint64_t cause, const char *choice)
 
 static void answered_meanwhile(void)
 {
-	begin((const char *const[]){ "{\"text\":\"drop it?\",\"choices\":[\"yes\",\"no\"]}", "{\"text\":\"go on?\",\"choices\":[\"red\",\"blue\"]}" }, 2,
+	begin((const char *const[]){ "{\"text\":\"drop it?\",\"choices\":[\"yes\",\"no\"]}", "{\"text\":\"continue?\",\"choices\":[\"red\",\"blue\"]}" }, 2,
 	      24, 80);
 	answer_comes(4, "blue");
 	open_one(4);
-	ok(on_screen("go on?") && on_screen("answered: blue"), "one that was answered meanwhile says so");
+	ok(on_screen("continue?") && on_screen("answered: blue"), "an answered question shows its answer");
 	press("1");
-	is_int(nr_sent, 0, "and no key answers another in its place");
+	is_int(nr_sent, 0, "and no key answers the other question");
 	end();
 	begin((const char *const[]){ "{\"text\":\"a\"}", "{\"text\":\"b\"}" }, 2, 24, 80);
 	answer_comes(4, "second");
@@ -138,14 +138,14 @@ static void form(void)
 	ok(nr_sent == 0 && !ui.prompt.active, "n sends nothing");
 	press("\n\n\ny");
 	is_int(nr_sent, 0, "y is dead for a moment");
-	ok(ui.flush, "and what was typed ahead is thrown away");
+	ok(ui.flush, "and the screen discards keys typed ahead");
 	later();
 	press("y");
-	is_str(sent, "answer 3 {\"field\":[\"host=prod\",\"dry=no\"]}", "then it sends what was shown");
+	is_str(sent, "answer 3 {\"field\":[\"host=prod\",\"dry=no\"]}", "then it sends the answers on the screen");
 	end();
 }
 
-/* As many as a script asks for; what is below is scrolled to. */
+/* A form with many fields scrolls. */
 static void long_form(void)
 {
 	CLEANUP(buf_release) struct buf body = BUF_INIT;
@@ -197,11 +197,11 @@ static void many(void)
 	is_str(sent, "answer 3 12", "the number is typed");
 	press("13\n");
 	press("1x\n");
-	is_int(nr_sent, 1, "one that is none is not sent");
+	is_int(nr_sent, 1, "an invalid number is not sent");
 	end();
 	begin_one("{\"text\":\"which?\",\"choices\":[\"2\",\"1\"]}", 24, 80);
 	press("1");
-	is_str(sent, "answer 3 2", "a choice that reads like another's number goes by its words");
+	is_str(sent, "answer 3 2", "a choice that equals another's number is selected by its text");
 	end();
 }
 

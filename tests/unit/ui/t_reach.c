@@ -1,5 +1,5 @@
-/* From every screen to the dialog of what waits in at most two keys; and no key of the help reaches what is decided below;
- * a review that can only be read says how it goes on. */
+/* At most two keys lead from each screen to the dialog of a pending action. No key of the help reaches the decisions
+ * below it. A read-only review explains how to continue. */
 #include "fake_session.h"
 #include "tap.h"
 #include "ui/frame/ui.h"

@@ -231,7 +231,7 @@ static void press(struct ui *ui, const char *keys)
 	}
 }
 
-/* For "decide-" and "hint-": somebody who may decide, and a supervisor that knows what patterns match. */
+/* For "decide-" and "hint-": a user who may decide, and a supervisor that knows the matches of patterns. */
 static void command(void *self, const char *const *words, size_t nr, json_t *opts, act_done_fn *done, void *done_self)
 {
 	(void)self;
@@ -299,7 +299,7 @@ static void draw(size_t i, struct buf *out)
 		verifying_look(ui.verifying, &seen, &a);
 		ui_draw(&ui);
 	}
-	while (ui.wake_us == ui.mono_us + 1) { /* a view goes on at once, a slice of time a frame */
+	while (ui.wake_us == ui.mono_us + 1) { /* a view continues in the next frame after its slice of time */
 		ui.mono_us++;
 		ui_draw(&ui);
 	}

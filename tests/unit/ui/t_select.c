@@ -1,4 +1,4 @@
-/* Choosing lines with "v", over fixtures: which are chosen, and what is taken along of them. */
+/* Selects lines with "v" over fixtures and checks the lines and the copied text. */
 #include <unistd.h>
 
 #include "fake_session.h"
@@ -201,18 +201,18 @@ static void wrapped(void)
 	text_puts(&t, ROLE_TEXT, "next");
 	text_plain_rows(&t, 0, t.nr, true, &out);
 	CLEANUP(free_ptr) char *want = mem_printf("+%s\n next\n", buf_cstr(&line));
-	is_str(buf_cstr(&out), want, "what was wrapped is one line again");
-	is_int(t.row[1].wrapped, true, "and known as such");
+	is_str(buf_cstr(&out), want, "a wrapped line is one line again");
+	is_int(t.row[1].wrapped, true, "and is marked as wrapped");
 	text_init(&t, &a, 14, 0, false);
 	static const char wide[] = " bbbbbbbbbbbbb\xe6\xbc\xa2 end";
 	text_add(&t, ROLE_TEXT, NULL, wide, strlen(wide), TEXT_SOFT);
 	buf_reset(&out);
 	text_plain(&t, false, &out);
-	is_str(buf_cstr(&out), " bbbbbbbbbbbbb\xe6\xbc\xa2 end\n", "also where the last word leaves no room for what is wide");
+	is_str(buf_cstr(&out), " bbbbbbbbbbbbb\xe6\xbc\xa2 end\n", "also if the last word leaves no room for a wide character");
 	arena_release(&a);
 }
 
-/* Longer than what is read while it follows: from the place where it was, not from the beginning. */
+/* Output longer than the live window starts at the selected place, not at the beginning. */
 static void long_output(void)
 {
 	CLEANUP(buf_release) struct buf f = BUF_INIT, top = BUF_INIT;
@@ -274,15 +274,15 @@ static void much_more(void)
 	CLEANUP(free_ptr) char *was = mem_strdup(chosen());
 	is_int((int64_t)lines(was), 2, "two lines of the output");
 	upto(7);
-	is_str(chosen(), was, "they stay chosen");
+	is_str(chosen(), was, "they stay selected");
 	upto(0);
-	is_str(chosen(), was, "when even more comes, too");
+	is_str(chosen(), was, "and stay selected as more comes");
 	keys("G");
-	ok(strstr(chosen(), "more 7999,") && strstr(chosen(), "bytes more have come"), "the end of what is shown says that there is more");
+	ok(strstr(chosen(), "more 7999,") && strstr(chosen(), "bytes more have come"), "the end of the shown output reports that there is more");
 	keys("\x1bG");
 	ui_draw(&ui);
 	keys("v");
-	ok(strncmp(chosen(), "much ", 5) == 0, "G goes on to the end");
+	ok(strncmp(chosen(), "much ", 5) == 0, "G jumps to the end");
 	end();
 }
 
@@ -306,15 +306,15 @@ static void a_model(void)
 	keys("gvjj");
 	ok(strstr(chosen(), "I look first.") && strstr(chosen(), "calls shell") && strstr(chosen(), "\"cmd\":\"ls -l\""),
 	   "and which tools it calls, with what");
-	ok(!strstr(chosen(), "data:"), "not in the form of the wire");
+	ok(!strstr(chosen(), "data:"), "not in the wire format");
 	keys("\x1b");
 	keys("gvjjjjjjjj");
 	ok(strstr(chosen(), "calls edit with what is no JSON") && strstr(chosen(), "{broken") && strstr(chosen(), "calls none with"),
-	   "what is no JSON is shown as it was written");
+	   "invalid JSON is shown as written");
 	end();
 }
 
-/* The difference of a box is another one now: the same place is another text. */
+/* The sandbox's difference has changed: the same row holds another text. */
 static void moved_away(void)
 {
 	CLEANUP(buf_release) struct buf f = BUF_INIT;
@@ -329,8 +329,8 @@ static void moved_away(void)
 	keys("gvG");
 	ok(strstr(chosen(), "ONE"), "all of a difference: %s", chosen());
 	upto(0);
-	ok(!select_on(&ui) && strstr(ui.message, "has changed"), "another difference: nothing is chosen, and that is said");
-	is_str(chosen(), "", "nothing is taken along");
+	ok(!select_on(&ui) && strstr(ui.message, "has changed"), "a changed difference clears the selection with a message");
+	is_str(chosen(), "", "nothing is copied");
 	end();
 }
 
@@ -342,7 +342,7 @@ static void many_rows(void)
 	begin_with(&f, "log", 36, 120);
 	keys("gvG");
 	const char *text = chosen();
-	ok(strlen(text) < SELECT_MAX + 1000 && strstr(text, "\n.. and "), "what is too much is left out, with a line");
+	ok(strlen(text) < SELECT_MAX + 1000 && strstr(text, "\n.. and "), "text past the limit is left out with a line");
 	end();
 }
 

@@ -23,10 +23,10 @@ static void cases(void)
 	becomes("\x1b(B\x1b[0;1;7mX\x1b(B\x1b[0;7mY \x1b(B\x1b[mZ", "\x1b[1;7mX\x1b[0;7mY \x1b[mZ", "reversed blanks are seen");
 	becomes("\x1b[4ma\x1b[24m \x1b[1mb", "\x1b[4ma\x1b[m \x1b[1mb", "an underline ends");
 	becomes("\x1b[38;5;200ma\x1b[38;5;200mb", "\x1b[38;5;200m" "ab", "the same again");
-	becomes("\x1b[5ma\x1b[32mb\x1b[mc", "\x1b[5ma\x1b[32mb\x1b[mc", "what we do not know goes through");
+	becomes("\x1b[5ma\x1b[32mb\x1b[mc", "\x1b[5ma\x1b[32mb\x1b[mc", "an unknown sequence passes through");
 	becomes("\x1b[7m\x1b[K\x1b[m", "\x1b[7m\x1b[K", "erasing comes after a reverse");
 	becomes("\x1b[2;5H\x1b[3;20r\x1bM\r\n\x1b[31m", "\x1b[2;5H\x1b[3;20r\x1bM\r\n", "moves need no colour");
-	becomes("\x1b[2;5r\x1b[2;1H\n\x1b[1;6r\x1b[1;5r", "\x1b[2;5r\x1b[2;1H\n\x1b[r\x1b[1;5r", "a region of all rows is said shortly");
+	becomes("\x1b[2;5r\x1b[2;1H\n\x1b[1;6r\x1b[1;5r", "\x1b[2;5r\x1b[2;1H\n\x1b[r\x1b[1;5r", "a region of all rows gets its short sequence");
 	becomes("\x1b[m\x0f" "a\x1b[", "a\x1b[", "half a sequence at the end");
 }
 

@@ -1,5 +1,5 @@
-/* The terminal from its other side: how many bytes a change costs, that a terminal which does not read stops nothing,
- * what it is asked and what its answers change, and that it is given back, also after kill -9. */
+/* The terminal from its other side: the bytes that a change costs, and the queries and their answers. A terminal
+ * that does not read stops nothing. The terminal is restored at the end, also after kill -9. */
 #include <errno.h>
 #include <fcntl.h>
 #include <locale.h>
@@ -231,11 +231,11 @@ static void stops_reading(void)
 	listen_to(50);
 	ok(has("make test"), "when it reads again the newest frame is there");
 	order('f', false);
-	say(orders, 'q'); /* leaving does not wait for it either */
+	say(orders, 'q'); /* leaving does not wait for the terminal either */
 	int status = -1;
 	for (int i = 0; i < 300 && waitpid(child, &status, WNOHANG) == 0; i++)
 		poll(NULL, 0, 20);
-	ok(WIFEXITED(status) && WEXITSTATUS(status) == 7, "nor does leaving wait for ever");
+	ok(WIFEXITED(status) && WEXITSTATUS(status) == 7, "and leaving ends");
 	close(master);
 	close(orders);
 	close(answers);

@@ -1,4 +1,5 @@
-/* A verdict is about the events that were there: where more have come it says so, and who comes back gets a new one. */
+/* A verdict covers the events at its start. After new events the screen reports this, and reopening it verifies
+ * again. */
 #include <dirent.h>
 
 #include "base/clock.h"
@@ -53,27 +54,27 @@ static int threads_after(int want)
 	return threads();
 }
 
-/* One that would go on for ever ends with its screen, and says nothing about what it did not look at. */
+/* Closing the screen stops an endless verification, which then reports no verdict. */
 static void stopping(int before)
 {
-	is_int(threads_after(before), before, "what is over has no thread");
+	is_int(threads_after(before), before, "a finished verification has no thread");
 	atomic_store(&fake_endless, true);
 	for (int i = 0; i < 3; i++) {
 		ui_open(&ui, "verify", &(struct subject){ 0 });
 		ui_key(&ui, 'r');
 		is_int(threads_after(before + 1), before + 1, "it runs");
 		ui_key(&ui, K_ESC);
-		is_int(threads_after(before), before, "and ends when one leaves");
-		ok(strstr(ui.message, "stopped before its end"), "which is said");
+		is_int(threads_after(before), before, "and leaving the screen stops it");
+		ok(strstr(ui.message, "stopped before its end"), "the message reports the stop");
 	}
 	ui_open(&ui, "verify", &(struct subject){ 0 });
 	ui_key(&ui, K_CTRL('c'));
 	is_int(threads_after(before), before, "Ctrl-c ends it");
-	ok(says("STOPPED") && !says("VERIFIED") && says("no verdict"), "that is no verdict");
+	ok(says("STOPPED") && !says("VERIFIED") && says("no verdict"), "a stopped verification gives no verdict");
 	atomic_store(&fake_endless, false);
 	ui_key(&ui, 'r');
-	is_int((int64_t)verified(), 770, "r begins anew");
-	ok(says("FAILED  8 passed"), "and comes to its end");
+	is_int((int64_t)verified(), 770, "r starts again");
+	ok(says("FAILED  8 passed"), "and finishes");
 }
 
 /* Opened once more while it runs, it runs on. */
@@ -89,9 +90,9 @@ static void opened_twice(void)
 	unsigned depth = (unsigned)ui.depth;
 	ui_open(&ui, "verify", &(struct subject){ 0 });
 	verifying_look(ui.verifying, &is, &a);
-	ok(!is.over && is.nr == 7 && is.since_us == was.since_us, "what runs was not begun anew");
-	is_str(ui.message, "", "nor stopped");
-	is_int((int64_t)ui.depth, depth, "and the screen is there once");
+	ok(!is.over && is.nr == 7 && is.since_us == was.since_us, "reopening does not restart a running verification");
+	is_str(ui.message, "", "nor stops it");
+	is_int((int64_t)ui.depth, depth, "and opens no second screen");
 	ui_back(&ui);
 	atomic_store(&fake_endless, false);
 }
@@ -115,7 +116,7 @@ static void of_another(void)
 	}
 	ui_back(&ui);
 	ui_back(&ui);
-	ok(says("NOT VERIFIED") && !says("passed") && says("r runs the checks"), "the first has no verdict any more");
+	ok(says("NOT VERIFIED") && !says("passed") && says("r runs the checks"), "the first session has no verdict now");
 	ui_key(&ui, 'r');
 	verified();
 	ok(says("FAILED  8 passed"), "until it is verified again");

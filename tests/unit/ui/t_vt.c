@@ -1,5 +1,5 @@
-/* A program's terminal as a pane: what it draws is there, what it wants of the real terminal is nowhere, whatever the
- * pieces in which its bytes come. */
+/* A program's terminal as a pane. Its drawing appears, and its requests to the real terminal don't, whatever the
+ * chunks of its bytes. */
 #include <malloc.h>
 #include <string.h>
 
@@ -37,9 +37,9 @@ static void draws(void)
 	shows("12345\r\x1b[2Cxx", "12xx5\n", "the cursor moves");
 	shows("junk\x1b[2J\x1b[Hclean", "clean\n", "the screen is cleared");
 	shows("\x1b[?1049hfull\x1b[?1049lback", "back\n", "the other screen comes and goes");
-	shows("a\xff\xf0\x9f\x91" "b\xc3", "a\xef\xbf\xbd\xef\xbf\xbd" "b\n", "a stand-in for each run of broken bytes, none yet for what may go on");
+	shows("a\xff\xf0\x9f\x91" "b\xc3", "a\xef\xbf\xbd\xef\xbf\xbd" "b\n", "a replacement for each run of invalid bytes; an incomplete character waits");
 	shows("a-\x1b[3bz\xe6\x96\x87\x1b[b", "a----z\xe6\x96\x87\xe6\x96\x87\n", "characters are repeated");
-	shows("a\x1b[?5b\x1b[5 bz", "az\n", "but not by what only looks like that");
+	shows("a\x1b[?5b\x1b[5 bz", "az\n", "other sequences with b repeat nothing");
 	shows("\x1b[b\x1b[5;3b\xcc\x81\x1b[bz\xe2\x80\x8b\x1b[b", NULL, "nothing can be repeated, or what takes no cell: it ends");
 	shows("\x1b%@\xc5\x9b\x62\xc2\x9b\x62z", NULL, "another coding: it ends");
 	shows("\xe6\x96\x87\xe5\xad\x97 e\xcc\x81", "\xe6\x96\x87\xe5\xad\x97 e\xcc\x81\n", "wide and combining");
@@ -88,11 +88,11 @@ static void scrolls(void)
 		buf_printf(i < 39 ? &b : &want, "row %d\n", i);
 	vt_feed(v, b.data, b.len);
 	CLEANUP(free_ptr) char *got = shown(v);
-	is_str(got, b.data, "what has scrolled away is still there, bare line feeds or not");
+	is_str(got, b.data, "scrolled rows are kept, with bare line feeds, too");
 	for (int i = 0; i < 5000; i++)
 		vt_feed(v, "x\n", 2);
 	CLEANUP(free_ptr) char *much = shown(v);
-	is_int(strlen(much), 2 * (VT_BACK_MAX + 4), "but not without end");
+	is_int(strlen(much), 2 * (VT_BACK_MAX + 4), "but only up to a limit");
 	vt_free(&v);
 }
 

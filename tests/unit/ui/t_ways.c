@@ -66,7 +66,7 @@ static int row_with(const char *text)
 	return found;
 }
 
-/* With words that every command takes for what it wants: it is sent, or the screen that is meant opens. */
+/* Gives each command valid arguments: it is sent, or its screen opens. */
 static bool by_line(const struct cmd_row *c)
 {
 	begin();
@@ -144,7 +144,7 @@ static void words_too_many(void)
 {
 	begin();
 	press(":queue it\n");
-	ok(strstr(ui.message, "takes no words") != NULL, "a screen with a word: what is wrong, not itself as what was meant");
+	ok(strstr(ui.message, "takes no words") != NULL, "an argument for a screen is reported, without proposing the same screen");
 	end();
 }
 
@@ -174,7 +174,7 @@ static void looked_at(void)
 {
 	begin();
 	press(":out 697\n");
-	ok(strcmp(ui_top(&ui)->ops->name, "agent") == 0 && seen("[o] output") && seen("#697 make test"), "out N: what it put out");
+	ok(strcmp(ui_top(&ui)->ops->name, "agent") == 0 && seen("[o] output") && seen("#697 make test"), "out N: the output of the action");
 	press(":show 748\n");
 	ok(seen("[v] details") && seen("#748 git commit"), "show N: the same in full");
 	press(":out nothing\n");
@@ -188,7 +188,7 @@ static void looked_at(void)
 	is_str(ui_top(&ui)->ops->name, "fleet", "ls: the fleet");
 	ui_say(&ui, ROLE_DIM, "by the way");
 	press("L");
-	ok(!strstr(ui.message, "by the way"), "what was said by the way is not said of the next screen");
+	ok(!strstr(ui.message, "by the way"), "the next screen drops the message");
 	end();
 }
 
