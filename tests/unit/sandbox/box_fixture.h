@@ -1,4 +1,5 @@
-/* For tests that open real boxes: a launcher, a loop that is turned until something has happened, temporary folders. */
+/* For tests that open real boxes: a launcher, a loop that is turned until something has
+ * happened, temporary folders. */
 #ifndef BOX_FIXTURE_H
 #define BOX_FIXTURE_H
 
@@ -160,7 +161,8 @@ __attribute__((unused)) static bool fx_close(struct box *b)
 	return empty;
 }
 
-/* For tests of boxes with namespaces: where none can be opened (a plain container) there is nothing to test. */
+/* For tests of boxes with namespaces: where none can be opened (a plain container) there is
+ * nothing to test. */
 __attribute__((unused)) static void fx_need_namespaces(void)
 {
 	struct err err = ERR_INIT;
@@ -172,7 +174,7 @@ __attribute__((unused)) static void fx_need_namespaces(void)
 		return;
 	}
 	if (!strstr(err.text, "profile reduced is possible"))
-		return; /* that is no missing feature: let the test fail */
+		return; /* no missing feature explains this: let the test fail */
 	launcher_stop(&fx_launcher);
 	if (dir_remove(fx_dir, &(struct err){ 0 }) < 0)
 		printf("# %s is left\n", fx_dir);

@@ -1,5 +1,6 @@
-/* A driver whose boxes do nothing by themselves: it writes down what it is asked and answers when a test says so. To be
- * included by a test. Never more than one run and one file call wait in it per slot; they are found by their order. */
+/* A driver for tests whose sandboxes do nothing: it logs each request and answers when a test
+ * calls for it. Include it in a test. Each slot takes one run and one file call at a time; the
+ * test finds them by their order. */
 #ifndef FAKE_DRIVER_H
 #define FAKE_DRIVER_H
 

@@ -1,4 +1,5 @@
-/* Between gate and driver: what runs, what is written down of it and how it ends, over a driver that the test answers for. */
+/* Effects between the policy check and the driver: the runs, their events, and their ends. The test answers for the
+ * driver. */
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -171,9 +172,9 @@ static void test_open(void)
 	begin();
 	turns(2);
 	fake_answer(&fake.open, NULL, "no space for an overlay");
-	ok(seen.opened == 1 && seen.gone == 0, "one that cannot be opened is told once");
+	ok(seen.opened == 1 && seen.gone == 0, "a failed open is reported once");
 	is_str(seen.why, "no space for an overlay", "with its reason");
-	is_str(json_str(fake_body(R, 0, EV_BOX_CLOSED), "why", ""), "no space for an overlay", "which is on record");
+	is_str(json_str(fake_body(R, 0, EV_BOX_CLOSED), "why", ""), "no space for an overlay", "and the reason is in the recording");
 	end();
 }
 
@@ -201,8 +202,8 @@ static void test_exec(void)
 	turns(3);
 	ok(seen.done == 1 && seen.end == END_OK && seen.code == 3, "an exit status of 3 is an end that is ok");
 	ok(seen.out_bytes == 5 && json_int(fake_body(R, id, EV_ACTION_ENDED), "err_bytes", 0) == 3, "bytes are counted apart");
-	ok(seen.left == 2 && boxes_alive(B, box) == 2, "what it left behind is counted");
-	is_str(fake_life(R, id), "requested judged started ended", "four events");
+	ok(seen.left == 2 && boxes_alive(B, box) == 2, "remaining processes are counted");
+	is_str(fake_life(R, id), "requested judged started ended", "four events are recorded");
 	exec(0, NULL);
 	turns(3);
 	fake_exit(&fake.run[1], 0, SIGSEGV, false, 0);
@@ -222,14 +223,14 @@ static void test_while_it_runs(void)
 	ok(boxes_stdin(B, id, "ab", 2, false, &err) == 0 && boxes_stdin(B, id, "c", 1, true, &err) == 0, "stdin in two parts");
 	ok(fake.run[0].in.len == 3 && fake.run[0].eof, "arrives whole");
 	ok(boxes_resize(B, id, &(struct winsize){ .ws_col = 100, .ws_row = 40 }, &err) == 0, "resized");
-	is_str(buf_cstr(&fake.log), "resize:100x40", "to what was asked");
+	is_str(buf_cstr(&fake.log), "resize:100x40", "to the requested size");
 	R->backlog = RECORD_FLOOD + 1;
 	fake_out(&fake.run[0], 1, "flood");
 	ok(fake.run[0].paused, "a recorder that is behind stops the producer");
 	R->backlog = 0;
 	for (int64_t until = clock_mono_us() + 20000000; fake.run[0].paused && clock_mono_us() < until;)
 		loop_turn(L, 50);
-	ok(!fake.run[0].paused, "and lets it go on");
+	ok(!fake.run[0].paused, "and resumes it");
 	R->backlog = RECORD_FLOOD + 1;
 	fake_out(&fake.run[0], 1, "flood");
 	fake_exit(&fake.run[0], 0, 0, false, 0);
@@ -258,7 +259,7 @@ static void test_cancel(void)
 	gate_cancel(G, id, "cancel", "enough");
 	ok(wait_signals(&fake.run[1], 1) && fake.run[1].signals[0] == SIGTERM, "cancelled while it runs: TERM");
 	fake_out(&fake.run[1], 1, "cleaning up\n");
-	is_str(buf_cstr(&seen.out), "1cleaning up\n", "what it says then is kept");
+	is_str(buf_cstr(&seen.out), "1cleaning up\n", "output after the signal is kept");
 	is_int(seen.done, 1, "it has not ended before it ends");
 	gate_cancel(G, id, "kill", "now");
 	ok(fake.run[1].nr_signals == 2 && fake.run[1].signals[1] == SIGKILL, "killed: KILL at once");
@@ -277,7 +278,7 @@ static void test_cancel(void)
 	close_end();
 }
 
-/* A box that does not know at first what its memory limit has killed, then does. */
+/* A sandbox that at first can't count its memory kills, and later can. */
 static void test_oom(void)
 {
 	static const int counts[] = { -1, 2, 2, -1, 3 }, tells[] = { 0, 2, 0, 0, 1 };
@@ -288,7 +289,7 @@ static void test_oom(void)
 		fake.oom = counts[i];
 		fake_exit(&fake.run[i], 1, 0, false, 0);
 		turns(3);
-		is_int(json_int(fake_body(R, id, EV_ACTION_ENDED), "oom", 0), tells[i], "what was killed since the look before is told");
+		is_int(json_int(fake_body(R, id, EV_ACTION_ENDED), "oom", 0), tells[i], "kills since the last count are reported");
 	}
 	close_end();
 }
@@ -304,7 +305,7 @@ static void test_lost(void)
 	fake_exit(&fake.run[0], 0, 0, true, 0);
 	turns(3);
 	ok(seen.done == 1 && seen.end == END_INTERRUPTED, "the box dies under it: interrupted, not ok");
-	ok(seen.code == -1 && seen.signal == -1 && seen.out_bytes == 9, "no code, no signal; what it wrote is counted");
+	ok(seen.code == -1 && seen.signal == -1 && seen.out_bytes == 9, "no code, no signal; the output is counted");
 
 	R->held = true;
 	uint64_t id = exec(0, NULL);
@@ -343,8 +344,8 @@ static void test_closed_under_it(void)
 	fake_out(&fake.run[0], 1, "last words");
 	fake_answer(&fake.close, json_object(), NULL);
 	turns(3);
-	ok(fake.run[0].freed && seen.done == 1 && seen.end == END_CANCELLED, "what runs when its box is closed is cancelled");
-	is_str(buf_cstr(&seen.out), "1last words", "what it said before is kept");
+	ok(fake.run[0].freed && seen.done == 1 && seen.end == END_CANCELLED, "closing a sandbox cancels its running commands");
+	is_str(buf_cstr(&seen.out), "1last words", "earlier output is kept");
 	end();
 
 	begin_open();
@@ -354,7 +355,7 @@ static void test_closed_under_it(void)
 	boxes_close(B, box);
 	turns(3);
 	ok(fake.run[0].freed && !fake.run[0].gone && seen.done == 1 && seen.end == END_CANCELLED,
-	   "what was prepared is thrown away with it");
+	   "a prepared run is discarded with the sandbox");
 	fake_answer(&fake.close, json_object(), NULL);
 	R->held = false;
 	fake_run(R);
@@ -367,7 +368,7 @@ static void test_closed_under_it(void)
 	exec(0, NULL);
 	boxes_close(B, box);
 	turns(3);
-	ok(fake.nr_runs == 0 && seen.done == 1 && seen.end == END_INTERRUPTED, "what was not even prepared goes too");
+	ok(fake.nr_runs == 0 && seen.done == 1 && seen.end == END_INTERRUPTED, "so is a run that was not prepared");
 	R->held = false;
 	fake_answer(&fake.close, json_object(), NULL);
 	end();
@@ -478,7 +479,8 @@ static void test_freeze(void)
 	close_end();
 }
 
-/* What starts in a frozen box waits here: it goes with what it was told when the box does, and is taken back until then. */
+/* A run in a frozen sandbox waits here with its input. It ends with the sandbox, and can be cancelled until it
+ * starts. */
 static void test_freeze_waits(void)
 {
 	struct err err = ERR_INIT;
@@ -519,8 +521,8 @@ static void test_freeze_waits(void)
 	id = submit(&s);
 	json_decref(s.args);
 	turns(3);
-	ok(boxes_stdin(B, id, "a", 1, false, &err) == 0 && boxes_stdin(B, id, "b", 1, true, &err) == 0, "it may be told more meanwhile");
-	is_int(boxes_stdin_queued(B, id), 2, "which waits with it");
+	ok(boxes_stdin(B, id, "a", 1, false, &err) == 0 && boxes_stdin(B, id, "b", 1, true, &err) == 0, "it takes more input while it waits");
+	is_int(boxes_stdin_queued(B, id), 2, "the input waits with it");
 	boxes_freeze(B, box, false, 1);
 	fake_answer(&fake.frozen, json_object(), NULL);
 	ok(fake.run[4].in.len == 2 && fake.run[4].eof, "and is there when it goes");
@@ -596,11 +598,11 @@ static void test_dial_half(void)
 	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) < 0)
 		abort();
 	fake_answer(&fake.dial, json_pack("{s:i}", "fd", pair[0]), NULL);
-	ok(boxes_stdin_room(B, id, &err) == 0 && boxes_stdin(B, id, text, sizeof text, false, &err) == 0, "much is said to it");
-	ok(boxes_stdin_room(B, id, &err) < 0 && err.code == ERR_BUSY, "it must take some of that before more is said");
+	ok(boxes_stdin_room(B, id, &err) == 0 && boxes_stdin(B, id, text, sizeof text, false, &err) == 0, "it takes much input");
+	ok(boxes_stdin_room(B, id, &err) < 0 && err.code == ERR_BUSY, "a full queue refuses more input");
 	shutdown(pair[1], SHUT_WR);
 	turns(5);
-	is_int(seen.done, 0, "it says no more: what it was told before still goes out");
+	is_int(seen.done, 0, "after the peer's end the queued input still goes out");
 	for (int64_t until = clock_mono_us() + 20000000; !seen.done && clock_mono_us() < until; turns(1))
 		for (ssize_t n; (n = recv(pair[1], got, sizeof got, MSG_DONTWAIT)) > 0;)
 			nr += (size_t)n;

@@ -7,7 +7,7 @@ static void test_before_attach(void)
 	struct err err = ERR_INIT;
 	job_run(&j, "echo no");
 	is_int(j.code, 126, "nothing runs before the workspace is attached");
-	ok(guest_run_failure(j.run, &err) && strstr(err.text, "not attached"), "and the client says so: %s", err.text);
+	ok(guest_run_failure(j.run, &err) && strstr(err.text, "not attached"), "and the client reports it: %s", err.text);
 	job_release(&j);
 }
 
@@ -47,7 +47,7 @@ static void test_stdin(void)
 	guest_stdin(j.run, bytes, len, false);
 	guest_stdin(j.run, "end", 3, true);
 	until(&j.done);
-	is_int(j.bytes, len + 3, "what goes in comes out");
+	is_int(j.bytes, len + 3, "all input comes out again");
 	is_int(guest_stdin_queued(j.run), 0, "nothing is queued");
 	job_release(&j);
 
@@ -76,8 +76,8 @@ static void test_after(void)
 	guest_go_after(k.run, j.run);
 	guest_go(j.run);
 	until(&k.done);
-	ok(j.done, "what goes after another has waited for its end");
-	is_str(buf_cstr(&k.out), "second\n", "and has run then");
+	ok(j.done, "a chained run waits for the end of the first");
+	is_str(buf_cstr(&k.out), "second\n", "and then runs");
 	job_prepare(&l, &o, "echo third");
 	guest_go_after(l.run, j.run);
 	until(&l.done);
@@ -87,7 +87,7 @@ static void test_after(void)
 	job_release(&l);
 }
 
-/* At a mark in what comes out of a terminal, seen where the bytes are framed. */
+/* A run that starts at a mark in the output of a terminal. The guest sees the mark where it frames the bytes. */
 static void test_at(void)
 {
 	static const struct {
@@ -110,8 +110,8 @@ static void test_at(void)
 		guest_go_at(k.run, j.run, cases[i].mark);
 		guest_go(j.run);
 		until(&k.done);
-		ok(j.done == !cases[i].goes, "%s: %s", cases[i].say, cases[i].goes ? "it goes at the mark" : "is no mark, it waits for the end");
-		ok(!strstr(buf_cstr(&k.out), "later") == cases[i].goes, "and sees what is there then");
+		ok(j.done == !cases[i].goes, "%s: %s", cases[i].say, cases[i].goes ? "it starts at the mark" : "without a mark it waits for the end");
+		ok(!strstr(buf_cstr(&k.out), "later") == cases[i].goes, "and sees the files of that moment");
 		until(&j.done);
 		job_release(&j);
 		job_release(&k);
@@ -123,7 +123,7 @@ static void test_at(void)
 	guest_go(j.run);
 	guest_go(k.run);
 	until(&k.done);
-	ok(!j.done && !strcmp(buf_cstr(&k.out), "now\n"), "one that waits for a mark goes at once when it is told to");
+	ok(!j.done && !strcmp(buf_cstr(&k.out), "now\n"), "a run that waits for a mark can be started at once");
 	guest_go(k.run);
 	until(&j.done);
 	job_release(&j);
@@ -163,7 +163,7 @@ static void test_failures(void)
 	guest_go(j.run);
 	until(&j.done);
 	is_int(j.code, 127, "a command that is not there");
-	ok(guest_run_failure(j.run, &err) && err.code == ERR_NOENT, "says so: %s", err.text);
+	ok(guest_run_failure(j.run, &err) && err.code == ERR_NOENT, "reports the cause: %s", err.text);
 	job_release(&j);
 
 	struct job k = { 0 };
@@ -171,7 +171,7 @@ static void test_failures(void)
 	job_prepare(&k, &o, NULL);
 	guest_go(k.run);
 	until(&k.done);
-	is_int(k.code, 126, "a file that is no command");
+	is_int(k.code, 126, "a file that is not executable");
 	job_release(&k);
 
 	struct job l = { 0 };
@@ -360,7 +360,7 @@ static bool lives(pid_t pid)
 	return file_read(path, &b, 1000, &err) == 0 && b.len > 0;
 }
 
-/* It has ended and left a process, which whoever drops it has not heard yet: that is dropped, too. */
+/* A drop that crosses the end of its command also kills the process that the command left. */
 static void test_drop_crosses(void)
 {
 	struct job j = { 0 }, k = { 0 };
@@ -377,9 +377,9 @@ static void test_drop_crosses(void)
 	j.run = NULL;
 	for (int i = 0; i < 3000 && lives(left); i++)
 		turns(10);
-	ok(!lives(left), "is dropped with it, also where its end crosses the drop");
+	ok(!lives(left), "is killed by the drop, also if the command has just ended");
 	job_run(&k, "echo on");
-	is_str(buf_cstr(&k.out), "on\n", "and what comes after runs");
+	is_str(buf_cstr(&k.out), "on\n", "and the next command runs");
 	job_release(&k);
 	job_release(&j);
 }
@@ -393,11 +393,11 @@ static void test_gone(void)
 		turns(10);
 	kill(guest_pid, SIGKILL);
 	until(&is_gone);
-	ok(j.done && j.lost, "a guest that dies takes its runs along, and they are told");
-	is_str(buf_cstr(&j.out), "before\n", "with what they had said");
+	ok(j.done && j.lost, "the death of a guest ends its runs and notifies them");
+	is_str(buf_cstr(&j.out), "before\n", "with their earlier output");
 	job_start(&k, "echo after");
 	guest_ping(guest, on_answer, &a);
-	ok(!k.done && !a.done, "no answer from inside the call");
+	ok(!k.done && !a.done, "the call itself delivers no answer");
 	until(&k.done);
 	until(&a.done);
 	ok(k.lost && a.err.code == ERR_CLOSED, "afterwards everything fails");

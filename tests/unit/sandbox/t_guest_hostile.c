@@ -137,7 +137,7 @@ static void stop(void)
 static void caught(const char *what)
 {
 	turns();
-	ok(gone && gone_err.code == ERR_PARSE, "%s: not trusted any more", what);
+	ok(gone && gone_err.code == ERR_PARSE, "%s: the guest has lost its trust", what);
 	stop();
 }
 
@@ -256,7 +256,7 @@ static void test_run(void)
 		tell(GF_DATA, 1, chunk, sizeof chunk, NULL, 0);
 	ok(!gone && run_end.bytes == 0, "a window of output is kept while paused");
 	tell(GF_DATA, 1, chunk, 2, NULL, 0);
-	ok(run_end.lost && run_end.bytes == GUEST_WINDOW, "one byte more is a lie; what was good is handed over");
+	ok(run_end.lost && run_end.bytes == GUEST_WINDOW, "one byte more is a violation; the valid bytes are delivered");
 	guest_run_free(r);
 	caught("a flood");
 
@@ -302,7 +302,7 @@ static void test_answers(void)
 	buf_u32le(&b, 2);
 	buf_append(&b, "\xff\xfe", 3);
 	tell(GF_ANSWER, 1, b.data, b.len, NULL, 0);
-	ok(answer.done && answer.result && !gone, "a process with a name that is no text");
+	ok(answer.done && answer.result && !gone, "a process name that is not UTF-8 is accepted");
 	stop();
 	buf_release(&b);
 
@@ -324,7 +324,7 @@ static void listen_answer(int fd, const char *what)
 	start(false, true);
 	guest_listen(guest, 80, on_answer, NULL);
 	tell(GF_ANSWER, 1, "\0\0\0\0\0\x50\0", 7, &fd, 1);
-	ok(answer.done && answer.err.code == ERR_PARSE, "%s is no listening socket", what);
+	ok(answer.done && answer.err.code == ERR_PARSE, "%s is not a listening socket", what);
 	caught(what);
 	close(fd);
 }
@@ -372,7 +372,7 @@ static void test_freed_inside(void)
 	close(pair[1]);
 	turns();
 	ok(gone && run_end.lost && answer.err.code == ERR_CLOSED,
-	   "freed inside on_gone, after everybody has been told");
+	   "freed inside on_gone, after each caller was notified");
 	guest_signal(r, SIGTERM);
 	guest_stdin(r, "x", 1, true);
 	guest_pause(r, true);

@@ -1,5 +1,4 @@
-/* What a guest does for a whole box: what runs leave behind, freezing, sockets into it, walls around it and neighbours
- * in it. */
+/* The guest's work for a whole sandbox: remaining processes, freezing, sockets, isolation, and other commands in it. */
 #include "guest_fixture.h"
 
 static size_t sleeps_of(int leader)
@@ -33,8 +32,8 @@ static void test_left(void)
 {
 	struct job j = { 0 };
 	job_run(&j, "sleep 300 & (setsid sleep 300 &) ; echo started");
-	is_str(buf_cstr(&j.out), "started\n", "a child that holds the pipe does not hold the action");
-	is_int(j.left, 2, "what is left is counted");
+	is_str(buf_cstr(&j.out), "started\n", "a child that keeps the pipe open does not delay the end");
+	is_int(j.left, 2, "remaining processes are counted");
 	int leader = guest_run_pid(j.run);
 	job_release(&j);
 
@@ -107,14 +106,14 @@ static void test_freeze(void)
 	struct answer a = { 0 };
 	guest_freeze(guest, true, on_answer, &a);
 	is_int(answer_int(&a, "running"), 0, "frozen: nothing runs");
-	ok(json_flag(a.result, "frozen", false) && json_int(a.result, "procs", 0) >= 2, "and that is said");
-	is_str(json_str(a.result, "how", ""), "sigstop", "and how");
+	ok(json_flag(a.result, "frozen", false) && json_int(a.result, "procs", 0) >= 2, "and the answer reports it");
+	is_str(json_str(a.result, "how", ""), "sigstop", "with the method");
 	json_release(&a.result);
 	job_start(&k, "echo later");
 	stat(path, &before);
 	turns(100);
 	stat(path, &after);
-	ok(before.st_size == after.st_size, "no process goes on");
+	ok(before.st_size == after.st_size, "no process continues");
 	ok(!k.done, "and none starts");
 	a = (struct answer){ 0 };
 	guest_freeze(guest, false, on_answer, &a);
@@ -124,7 +123,7 @@ static void test_freeze(void)
 	is_str(buf_cstr(&k.out), "later\n", "then it starts");
 	for (int n = 0; n < 3000 && stat(path, &after) == 0 && after.st_size <= before.st_size; n++)
 		turns(10);
-	ok(after.st_size > before.st_size, "and the others go on");
+	ok(after.st_size > before.st_size, "and the others continue");
 	guest_run_free(j.run);
 	job_release(&k);
 	a = (struct answer){ 0 };
@@ -195,10 +194,10 @@ static void test_sockets(void)
 	turns(20);
 	guest_dial(guest, 1, on_answer, &c);
 	is_int(answer_int(&c, "fd"), -1, "nobody listens there");
-	ok(c.err.sys == ECONNREFUSED, "and the error says so: %s", c.err.text);
+	ok(c.err.sys == ECONNREFUSED, "and the error gives the cause: %s", c.err.text);
 }
 
-/* Commands of one box are no strangers to each other: what one has started another can look at and end. */
+/* Commands in one sandbox can see and end each other's processes. */
 static void test_neighbours(void)
 {
 	struct job server = { 0 }, k = { 0 };

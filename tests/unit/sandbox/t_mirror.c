@@ -1,4 +1,4 @@
-/* A mirror whose other side is a folder of this machine: what goes over, what comes back, and what a lying side can do. */
+/* A mirror whose other side is a directory on the host: what it sends and takes, and what a lying side can do. */
 #include <poll.h>
 #include <stdlib.h>
 
@@ -146,7 +146,7 @@ static void both_ways(void)
 		"rm -rf ./* .git",
 	};
 	struct err err = does(mirror_push);
-	ok(err.code == 0 && alike(), "what is here goes over: %s", err.text);
+	ok(err.code == 0 && alike(), "a push copies the host's files: %s", err.text);
 	for (size_t i = 0; i < ARRAY_LEN(steps); i++) {
 		if (shell(far, steps[i]) != 0)
 			printf("# %s\n", steps[i]);
@@ -196,22 +196,22 @@ static void unasked(void)
 		ends(steps[i].line, SIZE_MAX);
 		err = does(pull_ended);
 		ok(err.code == 0 && alike() && asked <= before + steps[i].questions && (asked > before) == (steps[i].questions > 0),
-		   "what comes with the end of a command: %d questions, step %zu %s", asked - before, i, err.text);
+		   "changes at the end of a command: %d questions, step %zu %s", asked - before, i, err.text);
 	}
 	int before = asked;
 	unsigned nr = ends("echo 1 >stirred", SIZE_MAX);
 	mirror_stirred(mirror, nr);
 	err = does(pull_ended);
-	ok(err.code == 0 && asked == before, "its own end makes it no older");
+	ok(err.code == 0 && asked == before, "the command's own end does not make the mirror stale");
 	nr = ends("echo 2 >stirred", SIZE_MAX);
 	shell(far, "echo 3 >stirred");
 	mirror_stirred(mirror, nr + 1);
 	err = does(pull_ended);
-	ok(err.code == 0 && asked > before && alike(), "somebody else's does: the other side is asked");
+	ok(err.code == 0 && asked > before && alike(), "another command's end does: the other side is asked");
 	ends("echo 4 >stirred", SIZE_MAX);
 	shell(far, "echo 5 >stirred");
 	err = does(pull);
-	ok(err.code == 0 && alike(), "who wants it as it is now has it so");
+	ok(err.code == 0 && alike(), "an explicit pull asks the other side");
 	before = asked;
 	err = does(pull_ended);
 	ok(err.code == 0 && asked == before + 1, "and what came then is not used later");
@@ -260,7 +260,7 @@ static void side_by_side(void)
 	mirror_news_came(mirror, a, out.data + 1, out.len - 1, NULL);
 	mirror_stirred(mirror, a);
 	err = does(pull_ended);
-	ok(err.code == 0 && alike(), "what was put there before that came is not overlooked %s", err.text);
+	ok(err.code == 0 && alike(), "a change made before that answer is found %s", err.text);
 
 	struct work w = { .fn = pull_ended };
 	a = begins(&words);
@@ -320,7 +320,7 @@ static void ours(void)
 	CLEANUP(buf_release) struct buf sums = BUF_INIT, in = BUF_INIT;
 	char *const words[] = { (char *)(uintptr_t)"sum", far, NULL };
 	pack_str(&in, "second");
-	for (size_t len = 0; len < 90; len++) { /* what is said of it is cut */
+	for (size_t len = 0; len < 90; len++) { /* cut the sums off at each length */
 		writes("second", (char)('a' + len % 26));
 		buf_reset(&sums);
 		good &= run_tool(words, in.data, in.len, &sums) == 0 && sums.len > 60;
@@ -331,9 +331,9 @@ static void ours(void)
 		lie_to = NULL;
 		good &= err.code == 0 && alike();
 	}
-	ok(good, "what is said of it wrongly does no harm");
+	ok(good, "wrong sums do no harm");
 	shell(far, "rm -rf ./*");
-	ok(does(pull).code == 0 && alike(), "and all of it goes");
+	ok(does(pull).code == 0 && alike(), "and all files are removed");
 }
 
 /* --- lies --- */
@@ -386,7 +386,7 @@ static void lies(void)
 	buf_putc(&lie, ERR_DENIED);
 	buf_puts(&lie, "no");
 	err = does(pull);
-	ok(err.code == ERR_DENIED && strstr(err.text, "no"), "an error of the tool is told: %s", err.text);
+	ok(err.code == ERR_DENIED && strstr(err.text, "no"), "an error of the tool is reported: %s", err.text);
 	lie_to = NULL;
 	err = does(pull);
 	ok(err.code == 0 && alike(), "afterwards both sides are equal again: %s", err.text);
@@ -435,7 +435,7 @@ int main(void)
 	lies();
 	mirror_over(mirror);
 	err = does(pull);
-	ok(err.code == ERR_CLOSED, "a side that has gone is said to have: %s", err.text);
+	ok(err.code == ERR_CLOSED, "the loss of the other side is reported: %s", err.text);
 	mirror_free(&mirror);
 	folder_free(&folder);
 	buf_release(&lie);

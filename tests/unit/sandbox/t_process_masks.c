@@ -123,7 +123,7 @@ static void configuration(void)
 	}
 }
 
-/* A repository's configuration in forms that a look at single lines would miss, and what it includes. */
+/* A repository's configuration in formats that line-based parsing would miss, with its includes. */
 static void shown_configuration(const char *dir)
 {
 	struct masks m = { 0 };
@@ -142,9 +142,9 @@ static void shown_configuration(const char *dir)
 			config = &m.item[i];
 	const char *text = config && config->clean ? buf_cstr(&config->text) : "wonder";
 	ok(!strstr(text, "wonder"), "no credential is left");
-	ok(!strstr(text, "gpgsign") && !strstr(text, "include"), "nor what works on the host only");
+	ok(!strstr(text, "gpgsign") && !strstr(text, "include"), "nor settings that only work on the host");
 	ok(strstr(text, "context = \"7\"") && strstr(text, "https://h.org/x"), "the rest is there, that of includes too");
-	ok(config && !config->quiet, "and it is told");
+	ok(config && !config->quiet, "and the mask is reported");
 	masks_release(&m);
 }
 

@@ -1,4 +1,4 @@
-/* A box from its opening to its end: what is in it, who sees what, what is left. */
+/* A sandbox from open to close: its contents, its isolation, and its remains. */
 #include "box_fixture.h"
 
 static void opens_and_runs(void)

@@ -160,7 +160,7 @@ static void several(void)
 	b = fx_open(&o, NULL, &err);
 	ok(b != NULL, "opened again on the same state");
 	if (b) {
-		out_is(b, "cat ~/note two/a two/b top; ls one", "kept\n1\nx\n2\ny\nz\nsub", "it goes on where it was");
+		out_is(b, "cat ~/note two/a two/b top; ls one", "kept\n1\nx\n2\ny\nz\nsub", "it resumes its earlier state");
 		ok(fx_close(b), "closed and empty");
 	}
 
@@ -202,7 +202,7 @@ static void limits(void)
 		return;
 	bool bounded = strcmp(json_str(result, "cgroup", "none"), "none") != 0;
 	out_is(b, "perl -e '$x = \"a\" x (300 << 20); print \"got it\"' >out 2>/dev/null; cat out", "",
-	       "300 MiB are not to be had");
+	       "300 MiB can't be allocated");
 	out_is(b,
 	       "perl -e 'for (1..80) { my $p = fork; last if !defined $p; if (!$p) { sleep 20; exit } push @p, $p } "
 	       "print @p > 10 && @p < 40 ? qq(bounded) : scalar @p; kill 9, @p; wait for @p'",
@@ -221,7 +221,7 @@ static void limits(void)
 		   "stats come from the cgroup");
 		json_release(&a.result);
 	} else {
-		ok(json_array_size(json_object_get(result, "lacks")) > 0, "what is lacking is said");
+		ok(json_array_size(json_object_get(result, "lacks")) > 0, "missing limits are listed");
 	}
 	ok(fx_close(b), "closed and empty");
 	json_release(&result);
@@ -244,7 +244,7 @@ static void freezing(void)
 	fx_wait(&a.here);
 	ok(a.result && json_flag(a.result, "frozen", false), "frozen, by %s", json_str(a.result, "how", "?"));
 	json_release(&a.result);
-	for (int i = 0; i < 20; i++) /* what lies in the pipe */
+	for (int i = 0; i < 20; i++) /* drain the pipe */
 		loop_turn(fx_loop, 5);
 	size_t before = r.out.len;
 	for (int i = 0; i < 20; i++)
@@ -257,7 +257,7 @@ static void freezing(void)
 	int64_t until = clock_mono_us() + 10000000;
 	while (r.out.len == before && clock_mono_us() < until)
 		loop_turn(fx_loop, 10);
-	ok(r.out.len > before, "thawed, it goes on");
+	ok(r.out.len > before, "after the thaw it continues");
 	a = (struct answer){ 0 };
 	b->driver->freeze(b, true, fx_done, &a);
 	fx_wait(&a.here);
@@ -297,16 +297,16 @@ static void network(void)
 	ok(write(peer, "pong", 4) == 4, "we answer");
 	fd_close(&peer);
 	fx_wait(&r.here);
-	is_str(buf_cstr(&r.out), "pong", "it hears");
+	is_str(buf_cstr(&r.out), "pong", "the command reads the answer");
 	b->driver->run_free(run);
 	fx_ran_release(&r);
 	fd_close(&fd);
 	out_is(b, "bash -c 'exec 3<>/dev/tcp/192.0.2.1/80' 2>/dev/null || echo no way", "no way",
-	       "there is no way out");
+	       "it can't connect outside");
 	ok(fx_close(b), "closed and empty");
 }
 
-/* With a warm box at hand: what it would bring is not what is asked for. */
+/* A warm sandbox is ready, but its content differs from the request. */
 static void again(const char *name, const char *repo)
 {
 	for (int64_t until = clock_mono_us() + 10000000; process_pool_ready() < 1 && clock_mono_us() < until;)

@@ -66,8 +66,8 @@ int main(void)
 		printf("# %s\n", err.text);
 		return fx_end();
 	}
-	is_str(b->profile, "reduced", "the profile is said");
-	ok(json_array_size(json_object_get(result, "lacks")) >= 4, "and what it lacks");
+	is_str(b->profile, "reduced", "the isolation level is reported");
+	ok(json_array_size(json_object_get(result, "lacks")) >= 4, "with its missing features");
 	uid_t uid = (uid_t)json_int(result, "uid", 0);
 	CLEANUP(free_ptr) char *where = mem_printf("%s\n%u", json_str(result, "workspace", ""), (unsigned)uid);
 	out_is(b, "pwd; id -u", where, "commands run in the copy under a uid of their own");

@@ -1,9 +1,9 @@
-/* What a box for Python takes of a command, and what it says of the rest. */
+/* How a Python sandbox interprets commands, and how it refuses the others. */
 #include "base/json.h"
 #include "sandbox/pyodide/pyodide_priv.h"
 #include "tap.h"
 
-/* The command's words with '|' between, "<" and its input; or '!' and the line that is said. Returns owned. */
+/* The interpreted command: arguments joined by '|', "<" and its input; or '!' and the error. Returns owned. */
 static char *meant(char *const *argv, size_t nr, bool pty)
 {
 	struct run_opts o = { .argv = argv, .nr_argv = nr, .pty = pty };
@@ -48,7 +48,7 @@ static void texts(void)
 		char *argv[] = { sh, c, (char *)(uintptr_t)cases[i].text, NULL };
 		char *got = meant(argv, 3, false);
 		bool good = *cases[i].want == '!' ? strncmp(got, cases[i].want, strlen(cases[i].want)) == 0 : strcmp(got, cases[i].want) == 0;
-		ok(good, "text %zu is taken for what it is", i);
+		ok(good, "text %zu is interpreted correctly", i);
 		if (!good)
 			printf("# want %s\n# got  %s\n", cases[i].want, got);
 		free(got);
@@ -69,7 +69,7 @@ static void words(void)
 	ok(*got == '!', "and none without");
 	free(got);
 	got = meant(other, 1, false);
-	ok(strncmp(got, "!make: not found", 16) == 0 && strstr(got, "python -c CODE"), "what it cannot run is told what it can");
+	ok(strncmp(got, "!make: not found", 16) == 0 && strstr(got, "python -c CODE"), "the refusal names the supported commands");
 	free(got);
 }
 

@@ -8,9 +8,9 @@ int main(void)
 	struct remote_oom o = { 0 };
 	is_int(hosted_oom_count(&o), -1, "not known before a run has said");
 	hosted_oom_heard(&o, -1, -1);
-	is_int(hosted_oom_count(&o), -1, "nor when it did not say it");
+	is_int(hosted_oom_count(&o), -1, "nor if it was not reported");
 	hosted_oom_heard(&o, 5, 5);
-	is_int(hosted_oom_count(&o), 0, "what was killed before our first run is not ours");
+	is_int(hosted_oom_count(&o), 0, "kills before our first run are not ours");
 	hosted_oom_heard(&o, 5, 6);
 	hosted_oom_heard(&o, 5, 6);
 	hosted_oom_heard(&o, 4, 6);

@@ -54,7 +54,7 @@ static void run_pause(struct run *r, bool paused)
 	guest_pause(r->r, paused);
 }
 
-/* What the driver is told of turns: "B", "M" at its mark, "O" otherwise. */
+/* The turns that the driver receives: "B" at a start, "M" at a mark, "O" for any other end. */
 static struct buf turns_told;
 
 static void run_turn(struct run *r, enum run_turn turn, const char *mark)
@@ -80,9 +80,9 @@ static const struct driver driver = { .name = "test",
 				      .run_turn = run_turn,
 				      .run_free = run_free };
 
-/* What an interpreter that stays does (plugins/pyodide/engine.py), by bash: takes lines with its mark for commands and nothing
- * else, says status and turn after each; a ^C at its prompt is not told. Bash gives up a write that a trapped signal
- * interrupts: here it writes where it hears none. */
+/* What an interpreter that stays does (plugins/pyodide/engine.py), by bash: takes lines with its mark for commands
+ * and nothing else, says status and turn after each; a ^C at its prompt is not told. Bash gives up a write that a
+ * trapped signal interrupts: here it writes where it hears none. */
 static struct run *interpreter_prepare(struct box *b, const struct run_opts *o, const struct run_ops *ops, void *self)
 {
 	static char bash[] = "bash", dash_c[] = "-c";
@@ -169,12 +169,12 @@ static void test_state(struct box_shell *sh, struct seen *s)
 	is_int(run(sh, s, "pwd; echo \"$X\"; f 'it'"), 7, "status of the last command");
 	is_str(buf_cstr(&s->out), "/usr\na b\nf it\n", "directory, variable and function are kept");
 	is_int(run(sh, s, "false\necho second\n(exit 42)"), 42, "several lines are one command");
-	is_str(buf_cstr(&s->out), "second\n", "all of them run");
+	is_str(buf_cstr(&s->out), "second\n", "all lines run");
 	ok(run(sh, s, "if then fi (") != 0, "a syntax error is an error");
 	is_int(run(sh, s, "echo still here"), 0, "and not the end of the shell");
-	is_str(buf_cstr(&s->out), "still here\n", "which goes on");
+	is_str(buf_cstr(&s->out), "still here\n", "the shell continues");
 	is_int(run(sh, s, "cat <<'E'\nit's \"here\" $HOME !x `no`\n\tE\nE"), 0, "a here document");
-	is_str(buf_cstr(&s->out), "it's \"here\" $HOME !x `no`\n\tE\n", "arrives as it is");
+	is_str(buf_cstr(&s->out), "it's \"here\" $HOME !x `no`\n\tE\n", "arrives unchanged");
 	is_int(run(sh, s, "env | grep -c PS1"), 1, "the marker is in no command's environment");
 	is_int(run(sh, s, "printf 'a\\036sg0:0:\\036b'"), 0, "something like a marker");
 	is_str(buf_cstr(&s->out), "a\036sg0:0:\036b", "is output");
@@ -231,9 +231,9 @@ static void test_interrupt(struct box_shell *sh, struct seen *s)
 static void test_end(struct box_shell *sh, struct seen *s)
 {
 	struct err err = ERR_INIT;
-	is_int(run(sh, s, "echo last; exit 5"), -1, "a shell that exits has no status to tell");
+	is_int(run(sh, s, "echo last; exit 5"), -1, "a shell that exits gives no status for the command");
 	is_str(buf_cstr(&s->out), "last\nexit\n", "its output is kept");
-	ok(s->r.ended && s->r.code == 5 && until(&s->ended), "and its end is told, with its status");
+	ok(s->r.ended && s->r.code == 5 && until(&s->ended), "and its end is reported with its status");
 	ok(box_shell_run(sh, "true", 0, &err) < 0 && err.code == ERR_CLOSED, "then nothing runs");
 }
 
@@ -249,7 +249,7 @@ static void test_too_soon(struct box_shell *sh, struct seen *s)
 	ok(s->r.timed_out && !s->r.ended && s->r.status == 130, "is interrupted (status %d, timed out %d, ended %d)", s->r.status,
 	   s->r.timed_out, s->r.ended);
 	is_int(run(sh, s, "echo next"), 0, "the shell stays");
-	is_str(buf_cstr(&s->out), "next\n", "and what had no time has not run");
+	is_str(buf_cstr(&s->out), "next\n", "and the rest of the command has not run");
 }
 
 static void test_stop(struct box_shell *sh, struct seen *s)
@@ -268,7 +268,7 @@ static void test_stop(struct box_shell *sh, struct seen *s)
 	is_int(run(sh, s, "echo next"), 0, "the shell stays");
 }
 
-/* ^C at the moment a command ends by itself: the prompt that it makes is not the end of the next command. */
+/* ^C in the moment of a command's end: the extra prompt does not end the next command. */
 static void test_stop_at_end(struct box_shell *sh, struct seen *s)
 {
 	int bad = 0;
@@ -295,7 +295,7 @@ static void told(const char *want, const char *what)
 	buf_reset(&turns_told);
 }
 
-/* Where its mark has come out in any other way than at its end, that is said. */
+/* A turn reports whether its mark was the end of the output. */
 static void test_turns(struct box_shell *sh, struct seen *s)
 {
 	struct err err = ERR_INIT;
@@ -303,23 +303,23 @@ static void test_turns(struct box_shell *sh, struct seen *s)
 	run(sh, s, "echo hello; (exit 3)");
 	told("BM", "a command ends at its mark");
 	run(sh, s, "M=${PS1%%:*} T=${PS1#*\\}:} T=${T%%:*}; printf \"$M\"; printf x");
-	told("BO", "one that prints the mark alone does not");
+	told("BO", "a printed mark alone is reported");
 	run(sh, s, "printf \"$M\" | head -c 20; printf \"${M#?}:0:0\\036\"");
-	told("BM", "one that prints parts of it does");
+	told("BM", "a printed part of a mark changes nothing");
 	run(sh, s, "printf \"$M:0:x\\036\"; printf \"$M:0:\"");
-	told("BO", "what is almost a marker is none");
-	is_int(run(sh, s, "printf \"$M:7:$T\\036\"; sleep 0.3"), 7, "a forged one is taken for the end");
-	told("BM", "which it is then");
+	told("BO", "an incomplete mark is not an end");
+	is_int(run(sh, s, "printf \"$M:7:$T\\036\"; sleep 0.3"), 7, "a forged mark ends the command");
+	told("BM", "at that mark");
 	for (int64_t end = clock_mono_us() + 1500000; clock_mono_us() < end;) /* its own prompt comes, and ends nothing */
 		loop_turn(loop, 20);
 	s->done = false;
 	ok(box_shell_run(sh, "sleep 100", 300000, &err) == 0 && until(&s->done) && s->r.timed_out, "one that is stopped");
 	told("BO", "ends otherwise");
 	run(sh, s, "true");
-	told("BM", "and the next at its mark");
+	told("BM", "and the next ends at its mark");
 }
 
-/* An interactive shell ignores ^C and ^\ where it runs a loop of its own that is told to. */
+/* An interactive shell ignores ^C and ^\ while it runs a loop with both trapped. */
 static void test_deaf(struct box_shell_opts *o, bool kill)
 {
 	struct err err = ERR_INIT;
@@ -335,7 +335,7 @@ static void test_deaf(struct box_shell_opts *o, bool kill)
 	buf_release(&s.between);
 }
 
-/* Where there is no sh. What was sent and nobody has read, a line or its beginning, is no part of the next command. */
+/* An interpreter instead of sh. Unread input, a line or a part of one, does not enter the next command. */
 static void test_interpreter(const struct box_shell_opts *o)
 {
 	static const char *const sent[] = { "y", "3", "hello\n", "yes.\n", "a:b.\n", ".\n", "1:ZWNobyBubw==.\n" };
@@ -348,8 +348,8 @@ static void test_interpreter(const struct box_shell_opts *o)
 	is_int(run(sh, &s, "X=kept; (exit 7)"), 7, "an interpreter that stays");
 	for (size_t i = 0; i < ARRAY_LEN(sent); i++) {
 		box_shell_send(sh, sent[i], strlen(sent[i]));
-		is_int(run(sh, &s, "echo $X"), 0, "a command after what nobody has read");
-		is_str(buf_cstr(&s.out), "kept\n", "is whole");
+		is_int(run(sh, &s, "echo $X"), 0, "a command after unread input");
+		is_str(buf_cstr(&s.out), "kept\n", "is intact");
 	}
 	test_stop(sh, &s);
 	test_stop_at_end(sh, &s);
@@ -362,7 +362,7 @@ static void test_typing(void)
 {
 	struct buf b = BUF_INIT;
 	box_shell_type("a'b\nc\x01", &b);
-	ok(strstr(buf_cstr(&b), "eval 'a'\\''b\nc\x16\x01'; ") != NULL, "what is typed");
+	ok(strstr(buf_cstr(&b), "eval 'a'\\''b\nc\x16\x01'; ") != NULL, "control characters are quoted for the terminal");
 	buf_release(&b);
 }
 
@@ -408,7 +408,7 @@ int main(void)
 	test_stop_at_end(sh, &s);
 	test_turns(sh, &s);
 	test_end(sh, &s);
-	told("B", "a shell that has gone is told by its end alone");
+	told("B", "an exited shell sends no further turn");
 	box_shell_free(sh);
 
 	test_deaf(&o, false);

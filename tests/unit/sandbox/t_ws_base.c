@@ -43,13 +43,13 @@ static void drift(void)
 	box_take(&b);
 	sh_in(b.lower, "echo user >> src/a; rm c; echo new > d; echo y > .git/index");
 	is_int(base_drift(base, ws_lower_fd(b.ws), touched, b.ws, &body, &err), 1, "the user works meanwhile");
-	is_str(drift_list(body, &out), "c:listed>absent d:absent>other src/a:listed>other! ", "every path, with what the box touched");
+	is_str(drift_list(body, &out), "c:listed>absent d:absent>other src/a:listed>other! ", "each path, and whether the sandbox touched it");
 	json_decref(body);
-	is_int(base_drift(base, ws_lower_fd(b.ws), touched, b.ws, &body, &err), 0, "said once");
-	ok(base_drifted(base, "src/a", 5) && !base_drifted(base, "src/b", 5), "but kept");
+	is_int(base_drift(base, ws_lower_fd(b.ws), touched, b.ws, &body, &err), 0, "drift is reported once");
+	ok(base_drifted(base, "src/a", 5) && !base_drifted(base, "src/b", 5), "and remembered");
 	sh_in(b.lower, "echo more >> d");
-	is_int(base_drift(base, ws_lower_fd(b.ws), touched, b.ws, &body, &err), 1, "and again when it goes on");
-	is_str(drift_list(body, &out), "d:listed>other ", "only what is new");
+	is_int(base_drift(base, ws_lower_fd(b.ws), touched, b.ws, &body, &err), 1, "and again after new changes");
+	is_str(drift_list(body, &out), "d:listed>other ", "with the new paths only");
 	json_decref(body);
 	buf_release(&out);
 	base_free(&base);

@@ -23,7 +23,7 @@ static void rights(bool keeper)
 {
 	struct ws_box b;
 	if (getuid() != 0) {
-		skip(1, "needs root to become somebody else");
+		skip(1, "needs root to change the uid");
 		return;
 	}
 	if (!box_init(&b, true))
@@ -38,9 +38,9 @@ static void rights(bool keeper)
 	setfsuid(65534);
 	int rc = box_take(&b);
 	setfsuid(0);
-	is_int(rc, 1, keeper ? "a box that took its rights away, with the keeper's help" : "the same without help");
-	is_str(op_at(&b, "new"), "A", "what can be read is there");
-	is_str(op_at(&b, "a"), "M", "what cannot is named");
+	is_int(rc, 1, keeper ? "a sandbox without read permissions, with the keeper's help" : "the same without help");
+	is_str(op_at(&b, "new"), "A", "a readable file is included");
+	is_str(op_at(&b, "a"), "M", "an unreadable file is named");
 	if (keeper) {
 		is_str(op_at(&b, "d/f"), "M", "a file in a directory without rights");
 		is_str(op_at(&b, "d/e/g"), "A", "and deeper");
@@ -202,7 +202,7 @@ static void names(bool copy)
 	is_int(made, 254, "254 of them");
 	ok(oracle(&b), "%s: all are there, with git's own names", copy ? "copy" : "overlay");
 	ok(json_str(b.body, "git", NULL) && json_str(b.body, "tree", NULL), ".git has a tree of its own");
-	is_int(json_int(b.body, "touched", 0) - json_int(b.body, "files", 0), 4, "and is no work of the box");
+	is_int(json_int(b.body, "touched", 0) - json_int(b.body, "files", 0), 4, "and does not count as the sandbox's work");
 	struct object_id tree, found;
 	struct err err = ERR_INIT;
 	unsigned mode;

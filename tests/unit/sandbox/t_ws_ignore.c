@@ -58,7 +58,7 @@ int main(void)
 		free(full);
 	}
 	ok(ignore_covers(ig, "excluded", 8, false), "info/exclude counts");
-	ok(ignore_tracked(ig, "tracked.o", 9) && !ignore_tracked(ig, "a.o", 3), "what is tracked is known from the index");
+	ok(ignore_tracked(ig, "tracked.o", 9) && !ignore_tracked(ig, "a.o", 3), "the index gives the tracked files");
 	ignore_free(&ig);
 	sh_in(b.lower, "for i in $(seq 50); do echo $i > file-$i.o; mkdir -p d$i; echo $i > d$i/f; done; git add -f .; git update-index --index-version 4");
 	ig = ignore_new(lower, NULL, 0);

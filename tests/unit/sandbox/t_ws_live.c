@@ -81,7 +81,7 @@ static void editor(bool copy)
 	box_take(b);
 	ok(!bad && taken > 3, "%s: %d snapshots while an editor saved 500 times: no diff holds a line of the user", copy ? "copy" : "overlay", taken);
 	ok(sh_in(b->lower, "grep -q 'save 499' notes.txt; grep -q 'save 498' both.txt; test $(wc -l < notes.txt) = 20") == 0, "nothing of the user's is lost");
-	is_int(base_drift(base, ws_lower_fd(b->ws), NULL, NULL, &drift, &err), 1, "it is told as drift");
+	is_int(base_drift(base, ws_lower_fd(b->ws), NULL, NULL, &drift, &err), 1, "the user's edits are reported as drift");
 	is_int(json_array_size(json_object_get(drift, "changes")), 2, "of the two files");
 	json_decref(drift);
 	base_free(&base);

@@ -40,14 +40,14 @@ static void undo_kept(void)
 	ok(good && merge_run(&m.o, &r, &err) == 0 && r.done, "merged");
 	merge_result_release(&r);
 	sh_in(m.b.lower, "echo later >> f; echo later >> n");
-	is_int(merge_undo(&m.o, &body, &err), 0, "undone, although the user went on");
+	is_int(merge_undo(&m.o, &body, &err), 0, "undone, although the user made changes since");
 	const json_t *kept = json_object_get(json_array_get(json_object_get(body, "targets"), 0), "kept");
-	is_int(json_array_size(kept), 2, "what he changed since is kept and named");
-	ok(sh_in(m.b.lower, "grep -q later f; grep -q five f; grep -q later n; grep -q 5 g") == 0, "and nothing of it is lost");
+	is_int(json_array_size(kept), 2, "the user's later changes are kept and named");
+	ok(sh_in(m.b.lower, "grep -q later f; grep -q five f; grep -q later n; grep -q 5 g") == 0, "and none is lost");
 	json_decref(body);
 	is_int(merge_undo(&(struct merge_opts){ .id = "dead", .undo_dir = m.undo, .spawn = fork_child }, &body, &err), -1,
-	       "a merge that nobody knows cannot be undone");
-	is_int(err.code, ERR_NOENT, "and that is said");
+	       "an unknown merge can't be undone");
+	is_int(err.code, ERR_NOENT, "and the error is 'not found'");
 	merge_end(&m);
 }
 
@@ -120,7 +120,7 @@ static void choices(void)
 	c[0] = (struct merge_choice){ .path = "bin", .len = 3, .left = all, .nr_left = 1 };
 	m.o.id = "00c0ffef";
 	is_int(merge_run(&m.o, &r, &err), -1, "a binary has no hunks");
-	is_str(err.text, "merge: 'bin' has no hunks: take or leave it as a whole", "and that is said");
+	is_str(err.text, "merge: 'bin' has no hunks: take or leave it as a whole", "with this error");
 	merge_end(&m);
 }
 
@@ -252,7 +252,7 @@ static void child_trouble(void)
 	m.o.spawn = spawn_stuck;
 	m.o.stop = stop_now;
 	is_int(merge_run(&m.o, &r, &err), -1, "a child that hangs is killed on demand");
-	is_int(err.code, ERR_CANCELLED, "and that is said");
+	is_int(err.code, ERR_CANCELLED, "and the error is 'cancelled'");
 	m.o.spawn = fork_child;
 	m.o.stop = NULL;
 	m.target.dir = "/nonexistent/repo";
@@ -294,7 +294,7 @@ static void flags(void)
 	merge_end(&m);
 }
 
-/* Root merges into somebody's repository as that somebody: nothing in it becomes root's. */
+/* Root merges as the owner of the repository: no file becomes root's. */
 static void as_owner(void)
 {
 	struct merge_box m;

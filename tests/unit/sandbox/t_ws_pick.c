@@ -75,7 +75,7 @@ static bool same(const struct buf *a, const struct buf *b)
 	return a->len == b->len && memcmp(buf_cstr(a), buf_cstr(b), a->len) == 0;
 }
 
-/* What is taken and what is left are the whole, in either order, by numbers and by ranges. */
+/* The accepted and the rejected hunks together are the change, in either order, by numbers and by ranges. */
 static void property(void)
 {
 	uint32_t s = 7;
@@ -123,8 +123,8 @@ static void property(void)
 	}
 	is_int(bad_all, 0, "all hunks are the whole change");
 	is_int(bad_none, 0, "no hunk is the base");
-	is_int(bad_range, 0, "ranges say the same as numbers");
-	is_int(bad_rest, 0, "what was left is what still differs");
+	is_int(bad_range, 0, "ranges and numbers give the same result");
+	is_int(bad_rest, 0, "the rejected hunks remain as the difference");
 	ok(split > 200, "both kinds occur: %zu", split);
 }
 
@@ -194,7 +194,7 @@ static void merged(void)
 	is_int(good ? merge_some(&m, (const char *[]){ "f:1,3", "dos:1", NULL }, "s", &r, &err) : -1, 0, "two hunks, a DOS file, a mode");
 	ok(sh_in(m.b.lower, "grep -qx five f && grep -qx 20 f && grep -qx thirtyfive f && test -x s && test $(tr -cd '\\r' < dos | wc -c) = 2 &&"
 			    "grep -q B dos && test \"$(cat g)\" = g && test ! -e moved && test ! -e n && test \"$(git status --porcelain | wc -l)\" = 3") == 0,
-	   "nothing else is taken");
+	   "nothing else is accepted");
 	merge_result_release(&r);
 	m.o.id = "00c0ffef";
 	err = ERR_INIT;

@@ -1,5 +1,5 @@
-/* For tests of the workspace: a repository, an overlay above it as a box has one, and an oracle that compares what a
- * snapshot says with what is really there, by reading both trees from end to end. */
+/* For tests of the workspace: a repository with an overlay above it, as in a sandbox. An oracle
+ * reads both trees from end to end and compares the snapshot with the real files. */
 #ifndef WS_BOX_H
 #define WS_BOX_H
 
@@ -61,7 +61,7 @@ __attribute__((unused, format(printf, 2, 3))) static int sh_in(const char *dir, 
 	return status;
 }
 
-/* A mount namespace of our own; false where that is not to be had. */
+/* Enters a private mount namespace; returns false if this is impossible. */
 __attribute__((unused)) static bool own_mounts(void)
 {
 	uid_t uid = getuid();
@@ -139,7 +139,7 @@ __attribute__((unused)) static bool box_open(struct ws_box *b, const struct ws_o
 	return true;
 }
 
-/* As it is when its session goes on: nothing is remembered, the files are where they were. */
+/* Opens the workspace as a resumed session does: nothing in memory, the files in place. */
 __attribute__((unused)) static void box_again(struct ws_box *b)
 {
 	struct ws_opts o = { .copy = b->copy, .again = true };
