@@ -16,8 +16,8 @@ static void set_flag(void *self)
 	*(bool *)self = true;
 }
 
-/* An event that fills a turn goes to the writer inside of record_append and may be written and freed before that returns: its
- * number must not be read there any more (what only the address sanitiser sees). */
+/* An event that fills a turn goes to the writer inside record_append. The writer may write and free it before
+ * record_append returns, so its number must not be read after that. Only the address sanitizer sees such a read. */
 static void test_large(void)
 {
 	struct err err = ERR_INIT;
@@ -66,7 +66,7 @@ static void test_life(void)
 	early = done;
 	help_wait(l, &done);
 	ok(!early && done, "a barrier runs later, on the loop");
-	ok(told_head >= a || (loop_turn(l, 50), told_head >= a), "the head is told");
+	ok(told_head >= a || (loop_turn(l, 50), told_head >= a), "the committed head is reported");
 	is_int(record_committed(r), (int64_t)told_head, "committed follows");
 
 	ok(session_open(&s, record_path(r), &err) == 0, "a reader opens the live file: %s", err.text);

@@ -145,7 +145,7 @@ static void test_kills(void)
 	ok(session_open(&s, last, &err) == 0, "opens");
 	help_verify(s, 0, "and verifies");
 	session_close(&s);
-	ok(record_resume(&r, l, last, NULL, NULL, &err) == 0, "a finished one goes on too: %s", err.text);
+	ok(record_resume(&r, l, last, NULL, NULL, &err) == 0, "a finished recording resumes, too: %s", err.text);
 	ok(record_close(&r, NULL, &err) == 0, "and ends again");
 	ok(session_open(&s, last, &err) == 0, "opens");
 	help_verify(s, 0, "and verifies");
@@ -193,7 +193,7 @@ static void test_torn_wal(void)
 	ok(session_head(s) > 1 && session_head(s) < 40, "shorter (%" PRIu64 ")", session_head(s));
 	help_verify(s, 2, "the anchor tells, and the log itself");
 	session_close(&s);
-	ok(record_resume(&r, l, path, NULL, NULL, &err) < 0 && err.code == ERR_DAMAGED, "nobody goes on with it: %s", err.text);
+	ok(record_resume(&r, l, path, NULL, NULL, &err) < 0 && err.code == ERR_DAMAGED, "the recording can't be resumed: %s", err.text);
 	loop_free(l);
 	free(path);
 }
@@ -225,7 +225,7 @@ static void verifies(const char *path, unsigned failures, const char *what)
 	session_close(&s);
 }
 
-/* Cut where a transaction ends, and nothing of it was anchored: what was noted beside the file tells. */
+/* The WAL is cut at the end of a transaction and no anchor covers the loss. The note beside the file reveals it. */
 static void test_cut_wal(void)
 {
 	struct err err = ERR_INIT;
@@ -236,12 +236,12 @@ static void test_cut_wal(void)
 	ok(truncate(wal, 32 + 4120 * 20) == 0, "the WAL loses its end");
 	for (int i = 0; i < 2; i++) {
 		verifies(path, 1, "cut");
-		ok(record_resume(&r, l, path, NULL, NULL, &err) < 0 && err.code == ERR_DAMAGED && strstr(err.text, "was committed"), "nobody goes on with it: %s", err.text);
+		ok(record_resume(&r, l, path, NULL, NULL, &err) < 0 && err.code == ERR_DAMAGED && strstr(err.text, "was committed"), "the recording can't be resumed: %s", err.text);
 	}
 	loop_free(l);
 }
 
-/* As if the machine had gone down since: what was noted then tells nothing now. */
+/* As after a reboot: the note of the earlier boot is ignored. */
 static void other_boot(const char *path)
 {
 	CLEANUP(free_ptr) char *lease = mem_printf("%s-lease", path);
@@ -302,22 +302,22 @@ static void test_power_cut(void)
 	swap(wal, TORN, sector);
 	turn_bit(wal, 32 + 4120 * 10 + 777);
 	turn_bit(wal, 32 + 4120 * 10 + 1777);
-	verifies(path, 1, "whole but for two bits: that is no power cut's");
+	verifies(path, 1, "intact except for two bits: not a power cut");
 	turn_bit(wal, 32 + 4120 * 10 + 777);
-	verifies(path, 1, "whole but for one bit: that is no power cut's");
-	ok(record_resume(&r, l, path, NULL, NULL, &err) < 0 && err.code == ERR_DAMAGED && strstr(err.text, "byte 43009 "), "nobody goes on with it: %s", err.text);
+	verifies(path, 1, "intact except for one bit: not a power cut");
+	ok(record_resume(&r, l, path, NULL, NULL, &err) < 0 && err.code == ERR_DAMAGED && strstr(err.text, "byte 43009 "), "the recording can't be resumed: %s", err.text);
 	turn_bit(wal, 32 + 4120 * 10 + 1777);
 	ok(truncate(wal, 32 + 4120 * 20 + 900) == 0, "the last frame is written by half");
 	verifies(path, 0, "torn at its end");
-	ok(record_resume(&r, l, path, NULL, NULL, &err) == 0, "it goes on: %s", err.text);
+	ok(record_resume(&r, l, path, NULL, NULL, &err) == 0, "it resumes: %s", err.text);
 	ok(record_close(&r, NULL, &err) == 0, "and ends");
 	CLEANUP(free_ptr) char *said = torn_of(path);
-	ok(strstr(said, "\"torn\":\"the write-ahead log is cut off at byte 82432\"") != NULL, "and says so: %s", said);
-	verifies(path, 0, "gone on");
+	ok(strstr(said, "\"torn\":\"the write-ahead log is cut off at byte 82432\"") != NULL, "and the event reports the tear: %s", said);
+	verifies(path, 0, "resumed");
 	loop_free(l);
 }
 
-/* What is synced before any frame is no power cut's. */
+/* The header is synced before any frame, so a power cut can't damage it. */
 static void test_log_header(void)
 {
 	struct err err = ERR_INIT;
@@ -327,7 +327,7 @@ static void test_log_header(void)
 	CLEANUP(free_ptr) char *path = left_behind(l, "header"), *wal = mem_printf("%s-wal", path);
 	other_boot(path);
 	turn_bit(wal, 17);
-	ok(record_resume(&r, l, path, NULL, NULL, &err) < 0 && err.code == ERR_DAMAGED, "nobody goes on with it: %s", err.text);
+	ok(record_resume(&r, l, path, NULL, NULL, &err) < 0 && err.code == ERR_DAMAGED, "the recording can't be resumed: %s", err.text);
 	loop_free(l);
 }
 
@@ -341,16 +341,16 @@ static void test_anchored_behind(void)
 	char sector[512] = "";
 	ok(loop_new(&l, &err) == 0, "a loop");
 	CLEANUP(free_ptr) char *path = left_behind(l, "behind"), *wal = mem_printf("%s-wal", path);
-	ok(record_resume(&r, l, path, NULL, NULL, &err) == 0, "it goes on: %s", err.text);
+	ok(record_resume(&r, l, path, NULL, NULL, &err) == 0, "it resumes: %s", err.text);
 	record_checkpoint(r);
 	record_barrier(r, record_head(r), set_flag, &done);
 	help_wait(l, &done);
 	record_abandon(&r);
 	other_boot(path);
-	verifies(path, 0, "anchored, whole");
+	verifies(path, 0, "anchored and intact");
 	swap(wal, TORN, sector);
-	verifies(path, 1, "anchored, broken before that");
-	ok(record_resume(&r, l, path, NULL, NULL, &err) < 0 && err.code == ERR_DAMAGED, "nobody goes on with it: %s", err.text);
+	verifies(path, 1, "anchored, damaged before the anchor");
+	ok(record_resume(&r, l, path, NULL, NULL, &err) < 0 && err.code == ERR_DAMAGED, "the recording can't be resumed: %s", err.text);
 	loop_free(l);
 }
 
@@ -375,7 +375,7 @@ struct holder {
 	int lease, ready;
 };
 
-/* Lives on while its process counts as dead, until somebody waits for what it holds. */
+/* Stays alive while its process counts as dead, until another process waits for its lock. */
 static void *hold_on(void *self)
 {
 	struct holder *h = self;
@@ -444,7 +444,7 @@ static int look_on(int from)
 	return (int)failed;
 }
 
-/* Whoever verifies a session while it comes to its end raises no alarm. */
+/* Verifying a session while it ends raises no alarm. */
 static void test_looked_at_while_it_ends(void)
 {
 	int bad = 0;

@@ -1,5 +1,5 @@
-/* One bit is turned, or the end cut off, anywhere in a session file or in the write-ahead log of a killed one: verify
- * says so, and where. Some hundreds of places (LONG=1: 10,000 bits, 1,000 ends). */
+/* Turns one bit, or cuts the end off, anywhere in a session file or in the write-ahead log of a killed session. Verify
+ * reports the damage and its place. Tries some hundreds of places (LONG=1: 10,000 bits, 1,000 ends). */
 #include <fcntl.h>
 #include <sqlite3.h>
 #include <unistd.h>
@@ -68,7 +68,8 @@ static char *make(const char *name, int nr, bool end)
 	return path;
 }
 
-/* --- one damage ------------------------------------------------------------------------------------------------------ */
+/* --- one damage
+ * ------------------------------------------------------------------------------------------------------ */
 
 struct told {
 	bool failed, placed;
@@ -133,10 +134,10 @@ static void judge(struct score *s, const struct told *t, const char *what, uint6
 	s->silent += !t->failed;
 	s->placeless += t->failed;
 	if (s->silent + s->placeless <= 8)
-		printf("#   %s at %" PRIu64 " bit %u: %s\n", what, at, bit, t->failed ? t->text : "nothing is said");
+		printf("#   %s at %" PRIu64 " bit %u: %s\n", what, at, bit, t->failed ? t->text : "no report");
 }
 
-/* Turns one bit of @file, looks at the session at @path, turns it back. */
+/* Turns one bit of @file, verifies the session at @path, and turns the bit back. */
 static void flip(const char *path, const char *file, uint64_t at, unsigned bit, struct score *s)
 {
 	uint8_t byte = 0;
@@ -215,10 +216,11 @@ static void two_bits(const char *path, const char *file, uint64_t len)
 		good = good && turn(fd, at[0], bit[0]) && turn(fd, at[1], bit[1]);
 	}
 	close(fd);
-	ok(good && told == TIMES, "two bits of a frame turned: %u of %d told as that", told, TIMES);
+	ok(good && told == TIMES, "two bits of a frame turned: %u of %d reported as such", told, TIMES);
 }
 
-/* --- what is no damage ------------------------------------------------------------------------------------------------ */
+/* --- harmless changes
+ * ------------------------------------------------------------------------------------------------- */
 
 static void whole(const char *path, const char *what, uint64_t redacted)
 {
@@ -231,8 +233,8 @@ static void whole(const char *path, const char *what, uint64_t redacted)
 	session_close(&s);
 }
 
-/* Somebody looks into a killed session with a program that knows nothing of sums: no false alarm, and the next end of the
- * session covers every byte again. */
+/* Another program without our sums reads a killed session. This raises no alarm, and the next end of the session covers
+ * each byte again. */
 static void test_another_reader(void)
 {
 	struct err err = ERR_INIT;
@@ -241,10 +243,10 @@ static void test_another_reader(void)
 	ok(sqlite3_open(path, &db) == SQLITE_OK && sqlite3_exec(db, "SELECT count(*) FROM event", NULL, NULL, NULL) == SQLITE_OK &&
 	   sqlite3_close(db) == SQLITE_OK, "read with another program");
 	ok(access(wal, F_OK) < 0, "which empties the log and takes it away");
-	whole(path, "looked at by another program", 0);
+	whole(path, "read by another program", 0);
 	struct loop *l = NULL;
 	struct record *r = NULL;
-	ok(loop_new(&l, &err) == 0 && record_resume(&r, l, path, NULL, NULL, &err) == 0, "goes on %s", err.text);
+	ok(loop_new(&l, &err) == 0 && record_resume(&r, l, path, NULL, NULL, &err) == 0, "resumes %s", err.text);
 	act(r, l, 99);
 	ok(record_close(&r, NULL, &err) == 0, "ends %s", err.text);
 	loop_free(l);
@@ -252,7 +254,7 @@ static void test_another_reader(void)
 	damage(path, path, 0, 40, 5, "ended after that");
 }
 
-/* The same while the session runs: its last checkpoint is somebody else's. */
+/* The same while the session runs: another program makes its last checkpoint. */
 static void test_checkpoint_of_others(const char *mode, bool goes_on)
 {
 	struct err err = ERR_INIT;
@@ -278,7 +280,7 @@ static void test_checkpoint_of_others(const char *mode, bool goes_on)
 	} else {
 		record_abandon(&r);
 		whole(path, mode, 0);
-		ok(record_resume(&r, l, path, NULL, NULL, &err) == 0, "%s: goes on %s", mode, err.text);
+		ok(record_resume(&r, l, path, NULL, NULL, &err) == 0, "%s: resumes %s", mode, err.text);
 		act(r, l, 99);
 		ok(record_close(&r, NULL, &err) == 0, "%s: ends %s", mode, err.text);
 	}

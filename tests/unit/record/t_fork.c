@@ -104,7 +104,7 @@ static void go_on(struct loop *l, const char *path, const char *word)
 	struct record *r;
 	struct err err = ERR_INIT;
 	struct hash h;
-	ok(record_resume(&r, l, path, NULL, NULL, &err) == 0, "goes on: %s", err.text);
+	ok(record_resume(&r, l, path, NULL, NULL, &err) == 0, "resumes: %s", err.text);
 	add(r, word, &h);
 	settle(l, r);
 	ok(record_close(&r, NULL, &err) == 0, "and ends: %s", err.text);
@@ -175,14 +175,14 @@ static void tampered(const char *path, const char *check, const char *what, cons
 /* @first has no origin, @again two. */
 static void tampering(const char *first, const char *again)
 {
-	tampered(first, "chain", "an origin that nobody signed", "INSERT INTO origin VALUES(2, 's-aaaaaa', randomblob(16), randomblob(32))");
-	tampered(first, "signatures", "an origin of its own behind the end, with the key of somebody else",
+	tampered(first, "chain", "an origin without a signature", "INSERT INTO origin VALUES(2, 's-aaaaaa', randomblob(16), randomblob(32))");
+	tampered(first, "signatures", "an origin after the end, with a foreign key",
 		 "INSERT INTO origin SELECT 1000, id, uuid, key FROM session;"
 		 "INSERT INTO origin SELECT 2000, id, uuid, randomblob(32) FROM session");
 	tampered(first, "signatures", "an origin of its own", "INSERT INTO origin SELECT 2, id, uuid, key FROM session");
 	tampered(first, "signatures", "an origin before the first event", "INSERT INTO origin SELECT 0, id, uuid, key FROM session");
-	tampered(first, "signatures", "an origin at a number that is none", "INSERT INTO origin SELECT -3, id, uuid, key FROM session");
-	tampered(again, "chain", "a fork that names no origin", "DELETE FROM origin");
+	tampered(first, "signatures", "an origin at an invalid number", "INSERT INTO origin SELECT -3, id, uuid, key FROM session");
+	tampered(again, "chain", "a fork without an origin", "DELETE FROM origin");
 	tampered(again, "chain", "a fork that has lost its first origin",
 		 "DELETE FROM origin WHERE seq = (SELECT min(seq) FROM origin)");
 	tampered(again, "signatures", "a fork that has lost its last origin",
@@ -235,8 +235,8 @@ int main(void)
 	rows_alike(first, fork, at);
 	same(fork, "SELECT max(seq) FROM event", at_text, "and nothing after it");
 	same(fork, "SELECT name FROM session", "second", "it has its own name");
-	ok(has_message(fork, &m[1]) && !has_message(fork, &m[2]), "messages of what is copied, and no later ones");
-	verified(fork, "a fork that has not gone on");
+	ok(has_message(fork, &m[1]) && !has_message(fork, &m[2]), "the fork has the messages of its events and no later ones");
+	verified(fork, "a fork without new events");
 	anchored(fork);
 	go_on(l, fork, "four");
 	verified(fork, "a fork that went on");

@@ -1,5 +1,5 @@
-/* The write-ahead log: the frames of a commit go out in one call, into room that is there already; whoever looks finds all of it,
- * and the room behind the newest frame is no damage. */
+/* The write-ahead log: one call writes the frames of a commit into space allocated before. Readers see the whole
+ * commit. The space after the newest frame is not damage. */
 #include <sqlite3.h>
 #include <stdio.h>
 #include <string.h>
@@ -16,7 +16,7 @@ static void set_flag(void *self)
 	*(bool *)self = true;
 }
 
-/* Up to what is on the disk. */
+/* Waits until the event is on the disk. */
 static void act(struct record *r, struct loop *l, size_t len)
 {
 	bool done = false;
@@ -95,14 +95,14 @@ static void test_room(struct record *r, struct loop *l, const char *path)
 	bool noted = lease_noted(path, &n);
 	ok(noted && (off_t)n.end < size, "the log has room: %lld bytes, used %lld", (long long)size, (long long)n.end);
 	ok(grown <= 1, "ten commits change its size %d times", grown);
-	is_int((size - 32) % FRAME_LEN, 0, "it is of whole frames");
+	is_int((size - 32) % FRAME_LEN, 0, "it holds whole frames");
 	for (int i = 0; i < 200; i++)
 		act(r, l, 2 * SUMS_PAGE);
-	ok(lease_noted(path, &n) && (off_t)n.end > size && size_of(wal) >= (off_t)n.end, "it grows with what is written");
+	ok(lease_noted(path, &n) && (off_t)n.end > size && size_of(wal) >= (off_t)n.end, "it grows with the events");
 	is_whole(path, record_head(r), "while it runs");
 }
 
-/* More pages than go out at once, some of them written twice: what is too much for the cache goes out early. */
+/* More pages than one write takes, some of them written twice: the excess of the cache is written early. */
 static void test_large(struct record *r, struct loop *l, const char *path)
 {
 	bool done = false;
@@ -145,7 +145,8 @@ static sqlite3 *open_db(const char *path)
 	return db;
 }
 
-/* What did not fit the cache went to the log's end before it was taken back: another program's commit goes there instead. */
+/* What did not fit the cache went to the log's end before it was taken back: another program's commit goes there
+ * instead. */
 static void test_taken_back(void)
 {
 	CLEANUP(free_ptr) char *path = path_join(help_dir(), "back.db");
@@ -185,7 +186,7 @@ int main(void)
 	uint64_t head = record_head(r);
 	record_abandon(&r);
 	is_whole(path, head, "killed");
-	ok(record_resume(&r, l, path, NULL, NULL, &err) == 0, "goes on %s", err.text);
+	ok(record_resume(&r, l, path, NULL, NULL, &err) == 0, "resumes %s", err.text);
 	act(r, l, 10);
 	head = record_head(r);
 	ok(record_close(&r, NULL, &err) == 0, "ends %s", err.text);

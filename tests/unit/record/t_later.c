@@ -1,4 +1,4 @@
-/* The search index of a session that has ended is finished afterwards: in steps, for whoever wants the file, without a trace. */
+/* The search index of an ended session is finished later, in steps. It yields to other users and leaves no trace. */
 #include <fcntl.h>
 #include <pthread.h>
 #include <sqlite3.h>
@@ -135,7 +135,7 @@ static uint64_t blocks(const char *path, bool *whole)
 	return v.covered / VALUES_BLOCK;
 }
 
-/* A file that lacks nothing but its blocks of values gets them step by step, and gives way; that they cannot be made is told. */
+/* A file without value blocks gets them step by step and yields to other users. A failure is reported. */
 static void values(void)
 {
 	struct err err = ERR_INIT;
@@ -152,14 +152,14 @@ static void values(void)
 	struct seen stopped = { .path = path, .stop_after = 1 };
 	is_int(deferred_index_build(path, on_step, &stopped, &err), 0, "ended after a step");
 	uint64_t first = blocks(path, &whole);
-	ok(first > 0 && first < 5 && !whole && stopped.at == first * VALUES_BLOCK, "has some: %" PRIu64 ", and says so: %" PRIu64, first, stopped.at);
+	ok(first > 0 && first < 5 && !whole && stopped.at == first * VALUES_BLOCK, "it has some blocks: %" PRIu64 ", and the last step reports them: %" PRIu64, first, stopped.at);
 	struct seen wanted = { .path = path, .wants = true };
-	is_int(deferred_index_build(path, on_step, &wanted, &err), 0, "somebody wants the file: it is given up");
+	is_int(deferred_index_build(path, on_step, &wanted, &err), 0, "another user needs the file: the indexer yields");
 	pthread_join(wanted.other, &got);
-	ok(got && blocks(path, &whole) > first && !whole, "and he gets it, in the midst of them");
+	ok(got && blocks(path, &whole) > first && !whole, "and that user gets it between two blocks");
 	run(path, "CREATE TRIGGER full BEFORE INSERT ON search_value BEGIN SELECT RAISE(ABORT, 'no more of these'); END");
 	struct seen rest = { .path = path };
-	ok(deferred_index_build(path, on_step, &rest, &err) < 0 && strstr(err.text, "no more of these"), "they cannot be made: %s", err.text);
+	ok(deferred_index_build(path, on_step, &rest, &err) < 0 && strstr(err.text, "no more of these"), "the blocks can't be written: %s", err.text);
 	run(path, "DROP TRIGGER full");
 	is_int(deferred_index_build(path, on_step, &rest, &err), 1, "the rest");
 	ok(blocks(path, &whole) == 9 && whole, "all of them");
@@ -181,18 +181,18 @@ int main(void)
 
 	struct seen stopped = { .path = path, .stop_after = 1 };
 	is_int(deferred_index_build(path, on_step, &stopped, &err), 0, "ended after a step");
-	ok(!stopped.live && stopped.busy, "meanwhile it is one that has ended, and busy");
-	ok(due(path, &first) && first > 0 && first == stopped.at, "what was added stays: %" PRIu64 " events", first);
+	ok(!stopped.live && stopped.busy, "meanwhile the session counts as ended and busy");
+	ok(due(path, &first) && first > 0 && first == stopped.at, "the finished part stays: %" PRIu64 " events", first);
 
 	struct seen wanted = { .path = path, .wants = true };
 	void *got = NULL;
-	is_int(deferred_index_build(path, on_step, &wanted, &err), 0, "somebody wants the file: it is given up");
+	is_int(deferred_index_build(path, on_step, &wanted, &err), 0, "another user needs the file: the indexer yields");
 	pthread_join(wanted.other, &got);
-	ok(got, "and he gets it");
-	ok(due(path, &second) && second > first, "what was added stays: %" PRIu64 " events", second);
+	ok(got, "and that user gets it");
+	ok(due(path, &second) && second > first, "the finished part stays: %" PRIu64 " events", second);
 
 	struct seen rest = { .path = path };
-	is_int(deferred_index_build(path, on_step, &rest, &err), 1, "the rest: it is whole");
+	is_int(deferred_index_build(path, on_step, &rest, &err), 1, "the rest: the index is complete");
 	ok(rest.grew && !due(path, &second) && second > (uint64_t)NOTES, "up to event %" PRIu64, second);
 	ok(stat(path, &after) == 0 && !memcmp(&before.st_mtim, &after.st_mtim, sizeof(before.st_mtim)), "its time of change is the old one");
 	ok(!is_there(path, "-wal") && !is_there(path, "-shm") && !is_there(path, "-lease"), "nothing is left beside it");

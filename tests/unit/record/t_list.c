@@ -1,5 +1,5 @@
-/* Lists of messages: what a chat asks with grows by what is new in it, is read back whole, and stays so in a fork, after a
- * resume, and when an event that named an earlier one is removed. */
+/* Lists of messages. A chat's request adds only its new messages, yet its list is read back intact: in a fork, after a
+ * resume, and when an event that named an earlier list is removed. */
 #include <sqlite3.h>
 #include <string.h>
 
@@ -173,7 +173,7 @@ static void test_chats(struct loop *l)
 	struct err err = ERR_INIT;
 	int same = 0;
 	ok(session_open(&s, path, &err) == 0, "opens");
-	for (int round = 0; round < 2; round++) /* in order, then backwards: nothing depends on what was read before */
+	for (int round = 0; round < 2; round++) /* in order, then backwards: a read does not depend on earlier reads */
 		for (int i = 0; i < TURNS; i++) {
 			int at = round ? TURNS - 1 - i : i;
 			json_t *got = list_of(s, w[at].seq, &err);
@@ -195,7 +195,7 @@ static void test_chats(struct loop *l)
 	char *fork = NULL, *again = NULL;
 	ok(record_fork(path, w[150].seq, help_dir(), NULL, &fork, &err) == 0, "a fork: %s", err.text);
 	struct record *r = NULL;
-	ok(record_resume(&r, l, fork, NULL, NULL, &err) == 0, "goes on: %s", err.text);
+	ok(record_resume(&r, l, fork, NULL, NULL, &err) == 0, "resumes: %s", err.text);
 	json_t *more = json_copy(w[150].list);
 	json_array_append_new(more, message(r, "c", 1));
 	struct written f = add(r, more);
@@ -253,10 +253,10 @@ static void test_removed(struct loop *l)
 	struct session *s;
 	ok(session_open(&s, path, &err) == 0, "opens");
 	json_t *got = list_of(s, w[4].seq, &err);
-	ok(got && json_equal(got, w[4].list), "a list with a removed message is whole");
+	ok(got && json_equal(got, w[4].list), "a list with a removed message is intact");
 	json_decref(got);
 	session_close(&s);
-	/* a list: the lists that begin with it are not known any more, those that come begin anew */
+	/* a list is removed: lists that start with it are lost, and later lists start anew */
 	char sql[200];
 	snprintf(sql, sizeof(sql), "SELECT message FROM message WHERE lower(hex(hash)) ="
 		 " (SELECT json_extract(body, '$.messages') FROM event WHERE seq = %d)", (int)w[3].seq);
@@ -279,7 +279,7 @@ static void test_removed(struct loop *l)
 	   "a fork behind the removals: %s", err.text);
 	unknown(fork, w[4].seq, ERR_CANCELLED, "there, too");
 	r = NULL;
-	ok(record_resume(&r, l, fork, NULL, NULL, &err) == 0, "goes on: %s", err.text);
+	ok(record_resume(&r, l, fork, NULL, NULL, &err) == 0, "resumes: %s", err.text);
 	free(close_it(r));
 	verified(fork, 0, "its fork");
 	free_written(w, 6);
@@ -288,7 +288,7 @@ static void test_removed(struct loop *l)
 	free(fork);
 }
 
-/* A file that somebody has made: nothing is read for ever, nothing is believed. */
+/* A forged file: reading ends and trusts nothing. */
 #define CHANGE(to) "UPDATE message SET data = CAST(" to " AS BLOB) WHERE CAST(data AS TEXT) LIKE '{\"as%'"
 static void test_hostile(struct loop *l)
 {
@@ -303,7 +303,7 @@ static void test_hostile(struct loop *l)
 		{ "it keeps more than there was", CHANGE("json_set(CAST(data AS TEXT), '$.keep', 1000)"), ERR_DAMAGED },
 		{ "it keeps less than nothing", CHANGE("json_set(CAST(data AS TEXT), '$.keep', -1)"), ERR_DAMAGED },
 		{ "it begins with no name", CHANGE("json_set(CAST(data AS TEXT), '$.as', 7)"), ERR_DAMAGED },
-		{ "it is no list", CHANGE("'{\"role\":1}'"), ERR_DAMAGED },
+		{ "it is not a list", CHANGE("'{\"role\":1}'"), ERR_DAMAGED },
 		{ "it is not JSON", CHANGE("'as'"), ERR_DAMAGED },
 	};
 	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
@@ -320,7 +320,7 @@ static void test_hostile(struct loop *l)
 		char *sql = mem_printf("DROP TRIGGER message_kept; DROP TRIGGER message_stays; %s; UPDATE message SET size = length(data) WHERE codec = 0",
 				      cases[i].sql);
 		sqlite3 *db;
-		/* with the recorder's sums: what is found is not that bytes have changed */
+		/* with the recorder's sums, so that only the content is wrong */
 		ok(sqlite3_open_v2(path, &db, SQLITE_OPEN_READWRITE, RECORD_VFS) == SQLITE_OK &&
 		   sqlite3_exec(db, sql, NULL, NULL, &why) == SQLITE_OK, "%s %s",
 		   cases[i].what, why ? why : "");

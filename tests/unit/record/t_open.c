@@ -100,7 +100,7 @@ static void test_copy_of_live(void)
 	ok(record_close(&r, NULL, &err) == 0, "closed");
 }
 
-/* A reader that saw it run holds it until it goes: who would go on with the record is told. */
+/* A reader that saw the session run holds its lock until it closes. A resume reports this reader. */
 static void test_still_read(void)
 {
 	struct err err = ERR_INIT;
@@ -115,14 +115,14 @@ static void test_still_read(void)
 	CLEANUP(arena_release) struct arena a = ARENA_INIT;
 	ok(feed_new(&f, s, FEED_ALL, 0, &err) == 0 && feed_next(f, &ev, &a, 0, &err) == 1 && ev.seq == 1, "the reader is in the middle of it");
 	uint64_t head = session_head(s);
-	ok(session_left(s) && session_rejoin(s, &err) == 0 && !session_left(s), "it takes the file as it lies there now");
-	ok(record_resume(&r, l, path, NULL, NULL, &err) == 0, "and is in nobody's way any more");
+	ok(session_left(s) && session_rejoin(s, &err) == 0 && !session_left(s), "it takes the file in its present state");
+	ok(record_resume(&r, l, path, NULL, NULL, &err) == 0, "and no longer blocks a resume");
 	bool done = false;
 	record_barrier(r, record_head(r), set_flag, &done);
 	help_wait(l, &done);
-	ok(feed_next(f, &ev, &a, 0, &err) == 1 && ev.seq == 2, "its feed goes on where it was");
-	is_int((long long)session_head(s), (long long)record_head(r), "it sees what comes");
-	ok(record_head(r) > head && !session_left(s), "while that is written");
+	ok(feed_next(f, &ev, &a, 0, &err) == 1 && ev.seq == 2, "its feed continues from its position");
+	is_int((long long)session_head(s), (long long)record_head(r), "it sees new events");
+	ok(record_head(r) > head && !session_left(s), "while the recorder writes them");
 	ok(record_close(&r, NULL, &err) == 0, "closed again");
 	ok(session_left(s) && session_rejoin(s, &err) == 0, "it lets go again");
 	ok(record_resume(&r, l, path, NULL, NULL, &err) == 0 && record_close(&r, NULL, &err) == 0, "as often as it takes");
@@ -130,8 +130,8 @@ static void test_still_read(void)
 	session_close(&s);
 }
 
-/* As somebody who can write neither file nor folder. 0 good, 77 cannot become him. @head 0: it is stopped while it is copied.
- * @by: a signal ends him while it is open; 0 none. */
+/* Reads as a user who can write neither file nor directory. Returns 0 on success, 77 if the uid can't be changed.
+ * @head 0: the copy is stopped halfway. @by: a signal that ends the reader while the session is open; 0 for none. */
 static int as_nobody(const char *path, uint64_t head, int by)
 {
 	struct err err;
@@ -243,7 +243,7 @@ static void test_stopped(const char *path)
 			return;
 		}
 		ok(verify_session(s, NULL, stop_after, &st, &t, &err) < 0 && err.code == ERR_CANCELLED, "stopped after %s: %s", after[i], err.text);
-		ok(st.said > 0 && !st.too_much && t.failed == 0, "nothing is said about what was not looked at");
+		ok(st.said > 0 && !st.too_much && t.failed == 0, "skipped checks report nothing");
 		session_close(&s);
 	}
 }

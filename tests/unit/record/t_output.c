@@ -1,4 +1,4 @@
-/* Segments, secrets, objects, messages: what goes in comes out, cleaned. */
+/* Segments, secrets, objects, and messages: each is read back as written, without secrets. */
 #include <git2.h>
 #include <unistd.h>
 
@@ -159,8 +159,8 @@ int main(void)
 	is_str(buf_cstr(&out), "{\"role\":\"user\",\"text\":\"<secret:TOKEN>\"}", "is kept, cleaned");
 	buf_reset(&out);
 	ok(session_output(s, big, 1, 0, SIZE_MAX, &out, &err) == 0 && out.len == big_len + 5 &&
-		   !memcmp(out.data, noise, big_len), "300,000 bytes come back whole");
-	is_int((int64_t)session_output_size(s, big, 1), (int64_t)big_len + 1005, "offsets go on behind the gap");
+		   !memcmp(out.data, noise, big_len), "300,000 bytes come back intact");
+	is_int((int64_t)session_output_size(s, big, 1), (int64_t)big_len + 1005, "offsets continue after the gap");
 	ok(session_event(s, added, &got, &arena, &err) == 0, "the objects' event");
 	CLEANUP(json_release) json_t *oj = json_parse(got.body, got.len, "body", &err);
 	is_int(json_int(oj, "objects", 0), 2, "two were added");

@@ -1,4 +1,4 @@
-/* What was used lately is known, what was used long ago is forgotten, and the room stays the same. */
+/* A cache keeps recent entries, drops old ones, and never grows. */
 #include <string.h>
 
 #include "record/lru.h"
@@ -47,8 +47,8 @@ int main(void)
 		add(t, n);
 		known(t, 1);
 	}
-	is_int(known(t, 1), 1, "what is used again and again stays, however much comes");
-	is_int(known(t, 2), 0, "what is not used is forgotten");
+	is_int(known(t, 1), 1, "an entry in regular use stays, whatever is added");
+	is_int(known(t, 2), 0, "an unused entry is dropped");
 	unsigned there = 0;
 	for (uint32_t n = 1000; n < 1000 + 50 * ROOM; n++)
 		there += known(t, n) == n;

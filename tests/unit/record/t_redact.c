@@ -1,4 +1,4 @@
-/* After the fact: what is removed is nowhere left in the file, its WAL and its index, and the file still verifies. */
+/* Redaction: the removed data is gone from the file, its WAL, and its index, and the file still verifies. */
 #include <unistd.h>
 
 #include "record_help.h"
@@ -15,7 +15,7 @@ static void sync_to(struct loop *l, struct record *r)
 	help_wait(l, &done);
 }
 
-/* How often @what stands in all files of the session. */
+/* Counts @what in all files of the session. */
 static int copies(const char *path, const char *what)
 {
 	static const char *const tail[] = { "", "-wal", "-shm" };
@@ -92,7 +92,7 @@ int main(void)
 	ok(record_redact(r, "message", 1, NULL, "uid 0", "a password", set_flag, &done[3], &err) == 0, "message");
 	for (int i = 0; i < 4; i++)
 		help_wait(l, &done[i]);
-	ok(done[0] && done[1] && done[2] && done[3], "it is told when it is done");
+	ok(done[0] && done[1] && done[2] && done[3], "each callback reports the end");
 	is_int(copies(path, "Zwetschgenkuchen"), 0, "no copy of the body");
 	is_int(copies(path, "wetschge"), 0, "nor of a part of it");
 	is_int(copies(path, "Mirabellenkompott"), 0, "no copy of the segment");
@@ -106,13 +106,13 @@ int main(void)
 	ok(session_event(s, body, &got, &arena, &err) == 0 && !got.body && got.kind == 420, "the event is there without a body");
 	CLEANUP(buf_release) struct buf out = BUF_INIT;
 	ok(session_output(s, action, 1, 0, 100, &out, &err) == 0, "output");
-	is_str(buf_cstr(&out), "<redacted 26 bytes>       ", "says so");
+	is_str(buf_cstr(&out), "<redacted 26 bytes>       ", "shows the redaction");
 	enum object_type type;
 	ok(session_object(s, &blob, &type, &out, &err) < 0 && err.code == ERR_CANCELLED, "object: %s", err.text);
 	ok(session_message(s, &message, &out, &err) < 0 && err.code == ERR_CANCELLED, "message: %s", err.text);
 	uint64_t seq[4];
 	size_t nr = 9;
-	ok(session_search(s, "Mirabellen", 0, 4, seq, &nr, &err) == 0 && nr == 0, "not found any more");
+	ok(session_search(s, "Mirabellen", 0, 4, seq, &nr, &err) == 0 && nr == 0, "not found after the redaction");
 	session_close(&s);
 	ok(record_close(&r, NULL, &err) == 0, "closed: %s", err.text);
 	is_int(copies(path, "Zwetschgenkuchen"), 0, "still none");

@@ -56,7 +56,7 @@ static void splits(const struct secrets *s, const struct strv *forms)
 					secrets_stream(s, &held, text + i, 1, false, &out);
 			}
 			secrets_stream(s, &held, "", 0, true, &out);
-			/* a form may stand in the frame of a longer one: what matters is that nothing of it is left */
+			/* an encoding may be part of a longer one: only the absence of the secret matters */
 			wrong += strncmp(buf_cstr(&out), "before ", 7) != 0 || !strstr(buf_cstr(&out), "<secret:K>") ||
 				 strstr(buf_cstr(&out), forms->item[f]) != NULL;
 		}

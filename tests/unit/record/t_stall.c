@@ -1,4 +1,4 @@
-/* No space: nothing is lost, no barrier runs, and it goes on when there is space again. Locks the same. */
+/* Without space no event is lost, no barrier runs, and recording resumes with new space. The same with locks. */
 #include <dlfcn.h>
 #include <sched.h>
 #include <signal.h>
@@ -50,7 +50,7 @@ static bool indexed(const char *path)
 	return whole;
 }
 
-/* Until nothing is left that the writer does by itself; a minute at most, which fails whatever the test looks at next. */
+/* Waits until the writer has no background work left; at most a minute, after which the next check fails. */
 static void settle(struct loop *l, const char *path)
 {
 	for (int64_t until = clock_mono_us() + 60000000; clock_mono_us() < until && !indexed(path);)
@@ -114,7 +114,7 @@ int sqlite3_step(sqlite3_stmt *st)
 	return sql && !strncmp(sql, "INSERT OR FAIL INTO event", 25) ? step_tight(step, st, sqlite3_db_handle(st)) : step(st);
 }
 
-/* There is no more space after some of the rows of one statement. */
+/* Space runs out after some rows of a statement. */
 static void test_rows(void)
 {
 	struct err err = ERR_INIT;
@@ -148,7 +148,7 @@ static void test_rows(void)
 	session_close(&s);
 	tight = false;
 	help_wait(l, &done);
-	ok(done && seen.recovered, "with space it goes on by itself");
+	ok(done && seen.recovered, "with new space it resumes");
 	ok(record_close(&r, NULL, &err) == 0 && session_open(&s, path, &err) == 0, "closed and opened: %s", err.text);
 	is_int(help_verify(s, 0, "it verifies").events, BEFORE + NR + 1, "no event is lost or doubled");
 	for (int i = 0; i < NR; i++) {
@@ -192,7 +192,7 @@ static void test_limit(void)
 	ok(!done, "nor later");
 	setrlimit(RLIMIT_FSIZE, &old);
 	help_wait(l, &done);
-	ok(done && seen.recovered && record_state(r) == RECORD_OK, "with space it goes on by itself");
+	ok(done && seen.recovered && record_state(r) == RECORD_OK, "with new space it resumes");
 	ok(record_close(&r, NULL, &err) == 0, "closed: %s", err.text);
 	ok(session_open(&s, path, &err) == 0, "opened");
 	is_int((int64_t)session_head(s), (int64_t)more + 1, "nothing is missing");
@@ -224,7 +224,7 @@ static void test_lock(void)
 	sqlite3_exec(db, "ROLLBACK", NULL, NULL, NULL);
 	sqlite3_close(db);
 	help_wait(l, &done);
-	ok(done && seen.recovered, "and goes on when it is let go");
+	ok(done && seen.recovered, "and resumes after the lock is released");
 	ok(record_close(&r, NULL, &err) == 0, "closed: %s", err.text);
 	loop_free(l);
 }
@@ -248,7 +248,7 @@ static void verifies_live(const char *path, const char *what)
 	session_close(&s);
 }
 
-/* A transaction is taken back in the middle; another program moves what the log had before: that is no damage. */
+/* A transaction is rolled back halfway, and another program checkpoints the log's earlier content: not damage. */
 static void test_moved_while_stalled(void)
 {
 	struct err err = ERR_INIT;
@@ -276,8 +276,8 @@ static void test_moved_while_stalled(void)
 	verifies_live(path, "while it is stalled");
 	setrlimit(RLIMIT_FSIZE, &old);
 	help_wait(l, &done);
-	ok(done && seen.recovered, "it goes on");
-	verifies_live(path, "gone on");
+	ok(done && seen.recovered, "it resumes");
+	verifies_live(path, "resumed");
 	ok(record_close(&r, NULL, &err) == 0, "closed: %s", err.text);
 	verifies_live(path, "ended");
 	loop_free(l);

@@ -1,4 +1,4 @@
-/* Whoever changes a finished file is found out: each kind of change, with the first bad event. */
+/* Each kind of change to a finished file is detected, with the first bad event. */
 #include <sqlite3.h>
 #include <unistd.h>
 
@@ -151,7 +151,8 @@ static void test_cases(void)
 	}
 }
 
-/* --- damage that no hash covers: what only queries walk through ----------------------------------------------------- */
+/* --- damage that no hash covers: what only queries walk through
+ * ----------------------------------------------------- */
 
 static int64_t ask(const char *path, const char *sql)
 {
@@ -224,7 +225,7 @@ static void test_pages(void)
 	}
 }
 
-/* Each table's first page is no page of a table any more: no check takes that for the end of its rows. */
+/* The first page of each table becomes unreadable: no check takes this for the end of its rows. */
 static void test_unreadable(void)
 {
 	static const struct {
@@ -243,12 +244,12 @@ static void test_unreadable(void)
 		size_t at = (size_t)((ask(path, sql) - 1) * ask(path, "PRAGMA page_size"));
 		ok(at && file_read(path, &b, 64 << 20, &err) == 0 && at < b.len, "%s has a page", cases[i].table);
 		b.data[at] = 0;
-		ok(file_write_atomic(path, b.data, b.len, 0600, &err) == 0, "which is none now");
+		ok(file_write_atomic(path, b.data, b.len, 0600, &err) == 0, "its first page is damaged");
 		if (ok(session_open(&s, path, &err) == 0, "%s: opens %s", cases[i].table, err.text)) {
-			ok(verify_session(s, NULL, on_report, &w, &t, &err) == 0, "%s: is looked at %s", cases[i].table, err.text);
+			ok(verify_session(s, NULL, on_report, &w, &t, &err) == 0, "%s: is verified %s", cases[i].table, err.text);
 			ok(w.failed, "%s: %s fails", cases[i].table, cases[i].check);
 			if (strcmp(cases[i].check, "pages") != 0)
-				ok(strstr(w.text, "cannot be read behind") != NULL, "and says so: %s", w.text);
+				ok(strstr(w.text, "cannot be read behind") != NULL, "and the report names the place: %s", w.text);
 			session_close(&s);
 		}
 		unlink(path);
