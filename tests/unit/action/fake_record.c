@@ -1,5 +1,5 @@
-/* A recorder in memory whose barriers run when a test says so; to be included by a test. Same functions as
- * src/record/record.h as far as the gate uses them. */
+/* A recorder in memory for tests: barriers run when a test calls for it. It has the functions of src/record/record.h
+ * that the policy check uses. Include it in a test. */
 #include <assert.h>
 
 #include "base/mem.h"

@@ -1,4 +1,4 @@
-/* Rules that people add: their text, their place in the file, and what they answer. */
+/* Rules that users add: their text, their place in the file, and their verdicts. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -39,7 +39,7 @@ static void places(void)
 	int line = 0;
 	is_int(insert(NULL, "ann\nos.exit()", "RULE1", &one, &line), 0, "a new file");
 	ok(strstr(buf_cstr(&one), "return p.rules {\n  -- annos.exit()\n  RULE1,\n}\n") != NULL, "a comment stays one line");
-	is_int(line, 5, "the line is told");
+	is_int(line, 5, "the line is reported");
 	is_int(insert(buf_cstr(&one), "bea", "RULE2", &two, &line), 0, "a second one");
 	ok(strstr(buf_cstr(&two), "  RULE1,\n  -- bea\n  RULE2,\n}\n") != NULL, "follows the first");
 	is_int(line, 7, "two lines on");

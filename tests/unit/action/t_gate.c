@@ -42,7 +42,7 @@ static void dead_recorder(void)
 	w_turns(10);
 	fake_run(W.record); /* even if a barrier of a dead recorder ran */
 	is_int(W.started, 0, "a dead recorder: nothing starts");
-	is_int(W.nr_done, 0, "and nobody is told that it did");
+	is_int(W.nr_done, 0, "and no start is reported");
 	w_close();
 }
 
@@ -66,8 +66,8 @@ static void denied(void)
 	struct action_spec back;
 	struct err err = ERR_INIT;
 	json_t *asked = fake_body(W.record, id, EV_ACTION_REQUESTED);
-	ok(action_spec_from_json(&back, asked, &err) == 0, "what was wanted can be read back");
-	is_str(back.argv.item[2], "cd sub && git push --force origin main", "with its words");
+	ok(action_spec_from_json(&back, asked, &err) == 0, "the request can be read back");
+	is_str(back.argv.item[2], "cd sub && git push --force origin main", "with its arguments");
 	const struct policy_subject subject = { .spec = &back, .wall = WALL_BOXED };
 	struct judgement j;
 	policy_judge(W.gate->policy, W.gate->nr_policies, NULL, 0, 0, &subject, &j);
@@ -84,12 +84,12 @@ static void approval(void)
 	w_policy(ASK_PUSH);
 	uint64_t id = w_exec("git push origin main");
 	w_turns(5);
-	is_str(w_state(id), "held", "an ask is held");
-	is_int(W.held_now, 1, "and somebody is told");
+	is_str(w_state(id), "held", "an ask is pending approval");
+	is_int(W.held_now, 1, "and the session is notified");
 	is_str(json_str(fake_body(W.record, id, EV_ACTION_HELD), "rule", ""), "no-push", "the rule is named");
 	json_t *state = gate_state(W.gate);
 	json_t *row = json_array_get(json_object_get(state, "held"), 0);
-	is_int(json_int(row, "action", 0), (int64_t)id, "pending approvals are state for whoever attaches later");
+	is_int(json_int(row, "action", 0), (int64_t)id, "a console that attaches later finds the pending approvals in the state");
 	is_str(json_str(row, "cmd", ""), "git push origin main", "with the command");
 	json_decref(state);
 
@@ -106,10 +106,10 @@ static void approval(void)
 	is_int(W.started, 1, "it ran once");
 	is_str(fake_life(W.record, id), "requested judged held decided started ended", "its life");
 	is_int(W.record->barriers_asked, 1, "the decision has its barrier");
-	is_int(W.held_now, 0, "nobody waits any more");
+	is_int(W.held_now, 0, "nothing is pending after that");
 	uint64_t again = w_exec("git push origin main");
 	w_turns(3);
-	is_str(w_state(again), "held", "the same command asks again");
+	is_str(w_state(again), "held", "the same command is pending again");
 	w_close();
 }
 
@@ -143,7 +143,7 @@ static void two_deciders(void)
 	d = (struct decide){ .action = third, .decision = DECIDE_KILL };
 	is_int(gate_decide(W.gate, &d, &err), 0, "kill the agent");
 	w_turns(3);
-	is_int(W.kills, 1, "the session is told");
+	is_int(W.kills, 1, "the session is notified");
 	is_int(W.done_end[2], END_KILLED, "the action ended killed");
 	w_close();
 }
@@ -176,10 +176,10 @@ static void editing(void)
 	json_decref(d.edit);
 	ok(!hash_eq(&before, action_intent(gate_action(W.gate, id))), "has another intent");
 	w_turns(5);
-	is_int(W.started, 1, "runs, for the person has said so");
-	ok(W.done_edited[1], "the model is told that it was changed");
-	is_str(W.done_ran[1], "git push origin fix/parser", "and what ran");
-	is_str(json_str(fake_body(W.record, id, EV_ACTION_STARTED), "cmd", ""), "git push origin fix/parser", "as does the record");
+	is_int(W.started, 1, "it runs, because the user edited it");
+	ok(W.done_edited[1], "the model learns of the edit");
+	is_str(W.done_ran[1], "git push origin fix/parser", "and of the command that ran");
+	is_str(json_str(fake_body(W.record, id, EV_ACTION_STARTED), "cmd", ""), "git push origin fix/parser", "as does the recording");
 	w_close();
 }
 
@@ -188,14 +188,14 @@ static void thaws(void)
 {
 	size_t before = W.record->nr;
 	gate_thaw(W.gate, NULL);
-	is_int((int64_t)W.record->nr, (int64_t)before, "a thaw of what is not frozen is nothing");
+	is_int((int64_t)W.record->nr, (int64_t)before, "a thaw without a freeze does nothing");
 	gate_pause(W.gate, W_AGENT, NULL);
 	gate_freeze(W.gate, NULL);
 	uint64_t one = w_exec("ls"), other = w_exec_as(W_OTHER, "ls", false, &w_effector);
 	gate_thaw(W.gate, NULL);
 	w_turns(5);
-	ok(!strcmp(w_state(one), "held") && gate_paused(W.gate, W_AGENT), "whom a person has paused stays paused");
-	is_str(w_state(other), "gone", "the others go on");
+	ok(!strcmp(w_state(one), "held") && gate_paused(W.gate, W_AGENT), "an agent paused by the user stays paused");
+	is_str(w_state(other), "gone", "the others continue");
 	gate_pause(W.gate, 0, NULL);
 	gate_freeze(W.gate, NULL);
 	uint64_t more = w_exec_as(W_OTHER, "ls", false, &w_effector);
@@ -217,7 +217,7 @@ static void latches(void)
 	w_turns(5);
 	is_str(w_state(a), "held", "pause: the next action waits");
 	is_str(w_state(b), "held", "and the one after");
-	is_str(w_state(other), "gone", "other agents go on");
+	is_str(w_state(other), "gone", "other agents continue");
 	gate_step(W.gate, W_AGENT, NULL);
 	w_turns(5);
 	is_str(w_state(a), "gone", "step: one goes through");
@@ -234,12 +234,12 @@ static void latches(void)
 	is_str(w_state(d), "gone", "continue lets all through");
 	is_int(W.started, 5, "all five have run");
 
-	is_int(gate_hold(W.gate, "kind:exec cmd~\"\\brm\\b\"", NULL, &err), 0, "a hold filter");
+	is_int(gate_hold(W.gate, "kind:exec cmd~\"\\brm\\b\"", NULL, &err), 0, "a breakpoint");
 	uint64_t e = w_exec("rm -rf build"), f = w_exec("ls");
 	w_turns(5);
-	is_str(w_state(e), "held", "hold: what it matches waits");
-	is_str(w_state(f), "gone", "the rest does not");
-	ok(strstr(fake_life(W.record, e), "held") != NULL, "as the record says");
+	is_str(w_state(e), "held", "a matching action is held");
+	is_str(w_state(f), "gone", "any other is not");
+	ok(strstr(fake_life(W.record, e), "held") != NULL, "as recorded");
 	is_str(json_str(fake_body(W.record, e, EV_ACTION_HELD), "filter", ""), "kind:exec cmd~\"\\brm\\b\"", "with the filter");
 	gate_freeze(W.gate, NULL);
 	uint64_t paused = w_exec("ls"), both = w_exec("rm -rf other");
@@ -290,15 +290,15 @@ static void waivers(void)
 	w_turns(5);
 	uint64_t b = w_exec("git push origin fix/lexer");
 	w_turns(5);
-	is_str(w_state(b), "gone", "what it matches is not asked again");
+	is_str(w_state(b), "gone", "a match runs without approval");
 	json_t *judged = fake_body(W.record, b, EV_ACTION_JUDGED);
-	ok(json_flag(judged, "waived", false) && json_array_size(json_object_get(judged, "rules")), "said in the verdict");
+	ok(json_flag(judged, "waived", false) && json_array_size(json_object_get(judged, "rules")), "the verdict names the session approval");
 	uint64_t c = w_exec("git push origin main"), o = w_exec_as(W_OTHER, "git push origin fix/lexer", true, &w_effector);
 	uint64_t compound = w_exec("git push origin fix/lexer && git push origin main");
 	w_turns(5);
-	is_str(w_state(c), "held", "what it does not match is asked");
-	is_str(w_state(o), "held", "another agent is asked");
-	is_str(w_state(compound), "held", "a line with a part that does not match is asked");
+	is_str(w_state(c), "held", "no match requires approval");
+	is_str(w_state(o), "held", "so does another agent");
+	is_str(w_state(compound), "held", "so does a line with a part that does not match");
 	size_t done = W.nr_done;
 	w_exec("git push origin fix/x --force");
 	w_exec("git push origin fix/x -f");
@@ -328,7 +328,7 @@ static void whens(void)
 	w_turns(3);
 	is_int(W.done_end[0], END_DENIED, "its yes counts with the rule's verdict");
 	is_str(json_str(json_array_get(json_object_get(fake_body(W.record, a, EV_ACTION_JUDGED), "rules"), 0), "note", ""),
-	       "removes 3 paths", "and what it said is recorded");
+	       "removes 3 paths", "and its note is recorded");
 	uint64_t b = w_exec("rm a");
 	w_turns(2);
 	gate_judged(W.gate, W.ticket[1], false, NULL, NULL);
@@ -394,7 +394,7 @@ static void timeouts(void)
 			 on[i]);
 		w_policy(json);
 		uint64_t id = w_exec("ls");
-		ok(json_int(fake_body(W.record, id, EV_ACTION_HELD), "until_us", 0) > 0, "%s: the end is said", on[i]);
+		ok(json_int(fake_body(W.record, id, EV_ACTION_HELD), "until_us", 0) > 0, "%s: the deadline is recorded", on[i]);
 		for (int64_t end = clock_mono_us() + (i == 2 ? 20000 : 5000000); clock_mono_us() < end && !W.nr_done;)
 			loop_turn(W.loop, 5);
 		if (i == 0)
@@ -430,8 +430,8 @@ static void order_in_box(void)
 	is_str(w_state(c), "queued", "one at a time");
 	gate_cancel(W.gate, c, "cancel", "not needed");
 	w_turns(3);
-	is_str(w_state(c), "gone", "what waits can be cancelled");
-	is_int(W.done_end[1], END_CANCELLED, "and says so");
+	is_str(w_state(c), "gone", "a pending action can be cancelled");
+	is_int(W.done_end[1], END_CANCELLED, "and ends as cancelled");
 	struct action_spec s = { .kind = ACT_WRITE, .cause = 1, .agent = W_OTHER, .box = W_BOX, .path = "a", .data = "x",
 				 .data_len = 1, .may_write = true, .parallel = true };
 	uint64_t p = gate_submit(W.gate, &s, &w_effector, &w_client);
@@ -457,7 +457,7 @@ static uint64_t tool_call(const char *args)
 	return id;
 }
 
-/* A model writes the arguments of a tool, and whoever does an action says what it cost. */
+/* Neither a model's arguments nor an effector's reported cost can enlarge a budget. */
 static void budgets_do_not_grow(void)
 {
 	w_open();
@@ -562,7 +562,7 @@ static void budgets(void)
 	uint64_t c = w_exec("c");
 	w_turns(5);
 	is_str(w_state(c), "held", "budgets ask, they do not kill");
-	is_int(W.budget_calls, 1, "and the session is told");
+	is_int(W.budget_calls, 1, "and the session is notified");
 	is_str(json_string_value(json_array_get(json_object_get(fake_body(W.record, c, EV_ACTION_HELD), "reasons"), 0)), "budget",
 	       "the reason is recorded");
 	gate_budget_extend(W.gate, mine, &(struct budget_limits){ .actions = 2 }, NULL);
@@ -570,7 +570,7 @@ static void budgets(void)
 	is_str(w_state(c), "gone", "extended: it runs");
 	json_t *left = gate_budget_left(W.gate, mine);
 	is_int(json_int(left, "actions", -1), 1, "the least of what the tree has left");
-	is_int(json_int(left, "uusd", -1), 1000, "each limit by itself");
+	is_int(json_int(left, "uusd", -1), 1000, "each limit on its own");
 	json_decref(left);
 	gate_budget_spend(W.gate, mine, &(struct budget_limits){ .uusd = 1000 });
 	uint64_t d = w_exec("d");
@@ -584,7 +584,7 @@ static void budgets(void)
 	is_int(w_decide(e, DECIDE_APPROVE, &err), 0, "or yes to this one");
 	w_turns(3);
 	is_int(W.done_end[4], END_OK, "which runs it");
-	is_int(W.budget_calls, 2, "each limit is told once");
+	is_int(W.budget_calls, 2, "each limit is reported once");
 	gate_unattended(W.gate, true);
 	w_exec("f");
 	w_turns(3);
@@ -604,8 +604,8 @@ static void changed_tree(void)
 	ok(w_decide(hi, DECIDE_APPROVE, &err) < 0 && strstr(err.text, "changed"), "files changed: high risk is shown again");
 	is_str(w_state(hi), "held", "it is still held");
 	is_int(w_decide(hi, DECIDE_APPROVE, &err), 0, "now it is approved as it is");
-	is_int(w_decide(lo, DECIDE_APPROVE, &err), 0, "low risk goes on");
-	ok(json_flag(fake_body(W.record, lo, EV_ACTION_DECIDED), "workspace_changed", false), "with a mark");
+	is_int(w_decide(lo, DECIDE_APPROVE, &err), 0, "low risk is approved at once");
+	ok(json_flag(fake_body(W.record, lo, EV_ACTION_DECIDED), "workspace_changed", false), "with a flag for the change");
 	w_turns(3);
 	is_int(W.started, 2, "both ran");
 	w_close();

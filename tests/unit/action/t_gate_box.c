@@ -1,4 +1,4 @@
-/* The lock of a box at the gate: while somebody looks at its files (a preview, a rollback), nothing of it starts. */
+/* The lock of a sandbox in the policy check: during a dry run or a rollback none of its actions starts. */
 #include "tap.h"
 
 #include "action/gate_priv.h"

@@ -1,5 +1,5 @@
-/* What a new waiver or rule answers besides the action it was made for; and that `continue`, `step` and a cleared hold never
- * answer a question. */
+/* What a new waiver or rule answers besides the action it was made for; and that `continue`, `step` and a cleared
+ * hold never answer a question. */
 #include "tap.h"
 
 #include "action/added.h"
@@ -36,10 +36,10 @@ static void named_then_released(void)
 		 foreign = w_exec_as(W_OTHER, "git push origin fix/d", true, &w_effector);
 	w_turns(3);
 	json_t *tried = gate_waiver_try(W.gate, a, "git push origin fix/* *", &err);
-	ok(other(tried, b) && !json_object_get(other(tried, b), "stays"), "another held action that it answers is named");
-	ok(other(tried, foreign) && json_int(other(tried, foreign), "agent", 0) == W_OTHER, "of other agents, too: with whose it is");
-	ok(!other(tried, c) && !other(tried, compound) && !other(tried, a), "what it does not answer in all its parts is not, nor itself");
-	is_str(json_str(other(tried, typed), "stays", ""), "its name must be typed", "one whose name must be typed stays");
+	ok(other(tried, b) && !json_object_get(other(tried, b), "stays"), "another pending action that it approves is named");
+	ok(other(tried, foreign) && json_int(other(tried, foreign), "agent", 0) == W_OTHER, "also one of another agent, with its id");
+	ok(!other(tried, c) && !other(tried, compound) && !other(tried, a), "an action with an unmatched part is not named, nor the action itself");
+	is_str(json_str(other(tried, typed), "stays", ""), "its name must be typed", "an action whose name must be typed stays");
 	json_decref(tried);
 
 	CLEANUP(json_release) json_t *named = json_pack("[I,I,I,I,I,I]", (json_int_t)b, (json_int_t)c, (json_int_t)typed,
@@ -51,12 +51,12 @@ static void named_then_released(void)
 	w_turns(6);
 	is_str(w_state(b), "gone", "the other one ran");
 	is_int((int)json_array_size(went), 1, "it alone");
-	is_str(w_state(late), "held", "what was not named stays held, though it matches");
-	is_str(w_state(c), "held", "what was named and does not match stays held");
-	is_str(w_state(compound), "held", "so does a line with another question in it");
-	is_str(w_state(typed), "held", "and what must be typed");
-	is_str(w_state(foreign), "held", "and another agent's: the pattern is for this one alone");
-	is_str(fake_life(W.record, b), "requested judged held decided started ended", "with a decision of its own in the record");
+	is_str(w_state(late), "held", "a matching action that was not named stays pending");
+	is_str(w_state(c), "held", "a named action that does not match stays pending");
+	is_str(w_state(compound), "held", "so does a line with another part that requires approval");
+	is_str(w_state(typed), "held", "and an action whose name must be typed");
+	is_str(w_state(foreign), "held", "and one of another agent: the pattern is for this agent alone");
+	is_str(fake_life(W.record, b), "requested judged held decided started ended", "with its own decision in the recording");
 	const json_t *body = fake_body(W.record, b, EV_ACTION_DECIDED);
 	is_str(json_str(body, "by", ""), "human", "a person's");
 	is_str(json_str(json_object_get(body, "who"), "name", ""), "ann", "whose, too");
@@ -111,7 +111,7 @@ static void uses(void)
 	is_str(w_state(id[3]), "held", "the third is held");
 	uint64_t next = w_exec("git push origin fix/next");
 	w_turns(3);
-	is_str(w_state(next), "held", "and what comes after asks");
+	is_str(w_state(next), "held", "and later ones require approval");
 	w_close();
 }
 
@@ -203,16 +203,16 @@ static void with_its_host(void)
 	w_turns(3);
 	CLEANUP(json_release) json_t *seen = json_pack("[{s:s,s:i},{s:s,s:i}]", "host", "c.example", "port", 22, "host", "f.example", "port", 65558);
 	CLEANUP(json_release) json_t *hosts = gate_waiver_hosts(W.gate, id, seen);
-	is_int((int64_t)json_array_size(hosts), 3, "hosts of its words and of a try; not those that are allowed, not known yet, or no port");
-	is_str(json_str(json_array_get(hosts, 0), "host", ""), "c.example:22", "what the try has asked for");
-	is_str(json_str(json_array_get(hosts, 1), "host", ""), "a.example:8443", "a port that is said");
-	is_str(json_str(json_array_get(hosts, 2), "host", ""), "b.example:80", "and one that is not");
-	is_int(json_int(json_array_get(hosts, 1), "matched", 0), 1, "what it would have matched");
-	is_int(json_int(json_array_get(hosts, 1), "denied", 0), 1, "and that it was denied");
+	is_int((int64_t)json_array_size(hosts), 3, "hosts of its arguments and of an attempt; no allowed host, unknown host, or missing port");
+	is_str(json_str(json_array_get(hosts, 0), "host", ""), "c.example:22", "the host that the attempt asked for");
+	is_str(json_str(json_array_get(hosts, 1), "host", ""), "a.example:8443", "a given port");
+	is_str(json_str(json_array_get(hosts, 2), "host", ""), "b.example:80", "and a default port");
+	is_int(json_int(json_array_get(hosts, 1), "matched", 0), 1, "its matches");
+	is_int(json_int(json_array_get(hosts, 1), "denied", 0), 1, "and its denials");
 	CLEANUP(json_release) json_t *who = ann();
 	struct decide d = { .action = id, .decision = DECIDE_APPROVE, .waiver = "curl *", .waiver_host = "*", .who = who };
-	is_int(gate_decide(W.gate, &d, &err), -1, "every host is no host");
-	is_str(w_state(id), "held", "nothing is decided then");
+	is_int(gate_decide(W.gate, &d, &err), -1, "a wildcard is refused as a host");
+	is_str(w_state(id), "held", "the action stays undecided");
 	d.waiver_host = "a.example:8443";
 	is_int(gate_decide(W.gate, &d, &err), 0, "approved with its host");
 	w_turns(6);

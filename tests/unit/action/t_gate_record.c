@@ -141,7 +141,7 @@ static void die_and_return(void)
 	record_abandon(&R);
 	loop_turn(L, 0);
 	int rc = record_resume(&R, L, path, &none, NULL, &err);
-	ok(rc == 0, "the session goes on %s", err.text);
+	ok(rc == 0, "the session resumes %s", err.text);
 	if (rc < 0)
 		exit(1);
 	open_gate();
@@ -175,7 +175,7 @@ int main(void)
 	action_output(running[0], STREAM_ERR, "other", 5);
 	action_output(running[0], STREAM_OUT, "derland and Wonder", 18);
 	is_str(buf_cstr(&heard), "1:hello |2:other|1:<secret:KEY> and |",
-	       "whoever asked hears what is kept, cleaned over chunk boundaries, streams apart");
+	       "the caller receives the recorded output, with secrets removed across chunks, each stream on its own");
 	action_ended(running[0], END_OK, NULL);
 	uint64_t held = submit("git push origin main"), denied = submit("git push origin other");
 	struct decide no = { .action = denied, .decision = DECIDE_DENY };
@@ -195,12 +195,12 @@ int main(void)
 	wait_running(6);
 	die_and_return();
 
-	is_str(life(a), "judged started ended", "what had ended stays as it was");
-	is_str(life(b), "judged started ended", "what ran has ended");
-	is_str(life(held), "judged held", "what was held is held again");
+	is_str(life(a), "judged started ended", "an ended action is unchanged");
+	is_str(life(b), "judged started ended", "a running action has ended");
+	is_str(life(held), "judged held", "a pending action is pending again");
 	json_t *state = gate_state(G);
-	is_int(json_array_size(json_object_get(state, "held")), 1, "and shown to people");
-	is_str(json_str(json_array_get(json_object_get(state, "held"), 0), "cmd", ""), "git push origin main", "as what it is");
+	is_int(json_array_size(json_object_get(state, "held")), 1, "and shown");
+	is_str(json_str(json_array_get(json_object_get(state, "held"), 0), "cmd", ""), "git push origin main", "with its command");
 	is_str(json_str(state, "hold", ""), "kind:connect", "the hold filter is there");
 	json_decref(state);
 	ok(gate_paused(G, 7) && gate_paused(G, 8), "the pause is there, and the freeze");
@@ -225,21 +225,21 @@ int main(void)
 	flush();
 	is_str(life(held), "judged held judged held decided started ended", "its whole life in the file");
 	is_str(life(third), "judged held", "and no third");
-	is_str(life(late), "judged held", "what was approved for a time is so no longer after it");
+	is_str(life(late), "judged held", "a timed approval is over after its time");
 	die_and_return();
 	is_str(life(waived), "judged started ended", "a second death");
-	ok(gate_paused(G, 7) && !gate_paused(G, 8), "the thaw is remembered as what it was");
-	ok(strstr(buf_cstr(&heard), " and |1:Wonder|") != NULL, "and what was held back before the end: %s", buf_cstr(&heard));
+	ok(gate_paused(G, 7) && !gate_paused(G, 8), "the thaw survives");
+	ok(strstr(buf_cstr(&heard), " and |1:Wonder|") != NULL, "and the output kept back before the end: %s", buf_cstr(&heard));
 	CLEANUP(buf_release) struct buf said = BUF_INIT;
-	ok(gate_take_back(G, gate_newest_set(G), NULL, &said), "what was approved for the session is taken back");
-	is_str(buf_cstr(&said), "no longer approved for the session: git push origin fix/*", "which is said");
+	ok(gate_take_back(G, gate_newest_set(G), NULL, &said), "the session approval is revoked");
+	is_str(buf_cstr(&said), "no longer approved for the session: git push origin fix/*", "the message names it");
 	uint64_t fourth = submit("git push origin fix/c");
 	buf_reset(&said);
-	ok(gate_take_back(G, gate_newest_set(G), NULL, &said), "and what was set before it, the hold");
-	is_str(buf_cstr(&said), "nothing is held by a filter, as before", "which is said, too");
-	ok(!gate_newest_set(G) && !gate_take_back(G, 0, NULL, &said), "then there is nothing more");
+	ok(gate_take_back(G, gate_newest_set(G), NULL, &said), "and the earlier breakpoint");
+	is_str(buf_cstr(&said), "nothing is held by a filter, as before", "the message names that, too");
+	ok(!gate_newest_set(G) && !gate_take_back(G, 0, NULL, &said), "then nothing is left to revoke");
 	flush();
-	is_str(life(fourth), "judged held", "it asks again");
+	is_str(life(fourth), "judged held", "the command is pending again");
 	die_and_return();
 	fourth = submit("git push origin fix/d");
 	flush();

@@ -164,7 +164,7 @@ static void strictest(void)
 	json_t *first = json_array_get(json_object_get(o, "rules"), 0);
 	is_str(json_str(first, "file", ""), "system", "with file");
 	is_int(json_int(first, "line", 0), 3, "and line");
-	is_str(json_str(first, "text", ""), "dd x", "and what it matched");
+	is_str(json_str(first, "text", ""), "dd x", "and the matched text");
 	json_decref(o);
 	judgement_release(&j);
 	judge_in(p, 3, WALL_BOXED, "exec", "dd y", &j);
@@ -204,7 +204,7 @@ static void walls(void)
 	policy_free(&p);
 	p = rules("p", "allow", "{\"name\":\"a\",\"verdict\":\"deny\",\"line\":1,\"cmd\":\"dd *\"}");
 	is_str(verdict_of(&p, 1, WALL_BOXED, "exec", "eval \"$x\""), "ask", "opaque asks when a deny could hide in it");
-	is_str(verdict_of(&p, 1, WALL_BOXED, "exec", "ls"), "allow", "what is clear does not");
+	is_str(verdict_of(&p, 1, WALL_BOXED, "exec", "ls"), "allow", "a plain command does not");
 	policy_free(&p);
 }
 
@@ -280,7 +280,7 @@ static void fetches(void)
 	s.kind = ACT_HOST;
 	struct policy *p = rules("f", "allow", "{\"name\":\"x\",\"verdict\":\"deny\",\"line\":1,\"url\":\"*\"}");
 	policy_judge(&p, 1, NULL, 0, 0, &subject, &j);
-	is_str(verdict_name(j.verdict), "allow", "what is no fetch has no address");
+	is_str(verdict_name(j.verdict), "allow", "only a fetch has an address");
 	judgement_release(&j);
 	policy_free(&p);
 }

@@ -1,5 +1,5 @@
-/* A denied command in all its spellings, and ordinary commands that no rule is about. One row per spelling: what runs
- * `git push` is never allowed (most rows are denied, the rest ask), and at most one harmless row in twenty asks. */
+/* A denied command in all its spellings, and ordinary commands outside the rules. One row per spelling. A row that runs
+ * `git push` is never allowed: most are denied, the rest ask. At most one harmless row in twenty asks. */
 #include "tap.h"
 
 #include "judge.h"

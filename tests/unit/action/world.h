@@ -1,4 +1,5 @@
-/* What the tests of the gate share: a loop, the fake recorder, an effector that writes down what it is told. */
+/* Shared by the tests of the policy check: a loop, the fake recorder, and an effector that logs
+ * its calls. */
 #ifndef TEST_WORLD_H
 #define TEST_WORLD_H
 

@@ -21,7 +21,7 @@ struct server {
 	int fd;
 	uint16_t port;
 	pthread_t thread;
-	const char *const *answer; /* pieces; NULL ends one answer; "~" waits 30 ms, "_" 250; "!" closes; "#" waits for ever */
+	const char *const *answer; /* pieces; NULL ends an answer; "~" waits 30 ms, "_" 250 ms; "!" closes; "#" waits without end */
 	int connections;
 	struct buf got; /* all requests */
 };
@@ -205,7 +205,7 @@ static void plain(struct http *h, struct loop *l)
 	const char *const headers[] = { "x-api-key: k123", "Content-Type: application/json", NULL };
 	get(h, l, &srv, "/y", &b,
 	    (struct http_request){ .headers = headers, .body = "{\"a\":1}", .body_len = 7 });
-	is_int(b.status, 404, "a status that is no success is an answer");
+	is_int(b.status, 404, "a failure status is an answer");
 	ok(b.how == HTTP_OK && b.end.reused, "over the connection that was open");
 	ok(strstr(buf_cstr(&srv.got), "POST /y HTTP/1.1") && strstr(buf_cstr(&srv.got), "x-api-key: k123") &&
 		   strstr(buf_cstr(&srv.got), "{\"a\":1}"),
@@ -216,8 +216,8 @@ static void plain(struct http *h, struct loop *l)
 	ok(c.status == 302 && c.how == HTTP_OK, "a redirect is not followed");
 	get(h, l, &srv, "/c", &d, (struct http_request){ 0 });
 	is_str(buf_cstr(&d.body), "abcde", "chunks are taken apart");
-	is_str(buf_cstr(&d.trailers), "x-end=fine;", "what comes after them are trailers");
-	ok(!strstr(buf_cstr(&d.head), "x-end") && !a.end.nr_trailers, "and nothing else is");
+	is_str(buf_cstr(&d.trailers), "x-end=fine;", "fields after them are trailers");
+	ok(!strstr(buf_cstr(&d.head), "x-end") && !a.end.nr_trailers, "and nothing else");
 	is_int(srv.connections, 1, "one connection for all");
 	stop(&srv);
 	saw_release(&a);
@@ -242,9 +242,9 @@ static void broken(struct http *h, struct loop *l)
 	get(h, l, &srv, "/", &b, (struct http_request){ 0 });
 	ok(b.how == HTTP_CUT && b.status == 0, "no answer at all: %s", buf_cstr(&b.text));
 	get(h, l, &srv, "/", &c, (struct http_request){ 0 });
-	ok(c.how == HTTP_CUT, "a chunk that is none: %s", buf_cstr(&c.text));
+	ok(c.how == HTTP_CUT, "an invalid chunk: %s", buf_cstr(&c.text));
 	get(h, l, &srv, "/", &d, (struct http_request){ 0 });
-	ok(d.how == HTTP_CUT, "no HTTP: %s", buf_cstr(&d.text));
+	ok(d.how == HTTP_CUT, "not HTTP: %s", buf_cstr(&d.text));
 	stop(&srv);
 	struct http_request r = { .url = "http://127.0.0.1:1/" };
 	begin(h, &e, &r);
@@ -275,11 +275,11 @@ static void limits(struct http *h, struct loop *l)
 	struct saw a = { 0 }, b = { 0 }, c = { 0 }, d = { 0 };
 	get(h, l, &srv, "/", &a, (struct http_request){ .idle_us = 100000 });
 	ok(a.how == HTTP_SLOW && a.status == 200, "idle: %s", buf_cstr(&a.text));
-	ok(strstr(buf_cstr(&a.text), "nothing more came"), "says so");
+	ok(strstr(buf_cstr(&a.text), "nothing more came"), "the error reports it");
 	get(h, l, &srv, "/", &b, (struct http_request){ .first_us = 100000 });
 	ok(b.how == HTTP_SLOW && b.status == 0 && b.end.first_us == -1, "first byte: %s", buf_cstr(&b.text));
 	get(h, l, &srv, "/", &c, (struct http_request){ .idle_us = 1000000 });
-	ok(c.how == HTTP_OK && strcmp(buf_cstr(&c.body), "abcdef") == 0, "a slow stream that goes on is not idle");
+	ok(c.how == HTTP_OK && strcmp(buf_cstr(&c.body), "abcdef") == 0, "a slow stream is not idle");
 	get(h, l, &srv, "/", &d, (struct http_request){ .total_us = 150000 });
 	ok(d.how == HTTP_SLOW, "total: %s", buf_cstr(&d.text));
 	stop(&srv);
@@ -311,7 +311,7 @@ static void cancel_and_pause(struct http *h, struct loop *l)
 	ok(b.ends == 0, "and not ended");
 	http_pause(b.call, false);
 	until(l, &b, 50);
-	is_str(buf_cstr(&b.body), "abcdef", "goes on where it stood");
+	is_str(buf_cstr(&b.body), "abcdef", "continues from its position");
 	stop(&srv);
 	begin(h, &c, &r);
 	http_cancel(&c.call);
@@ -357,7 +357,7 @@ struct crowd {
 	int fd, nr;
 };
 
-/* Answers nobody before all have asked: who waits for another's connection waits for ever. */
+/* Answers only after all clients have asked. A client that waits for another's connection waits without end. */
 static void *serve_crowd(void *self)
 {
 	struct crowd *w = self;

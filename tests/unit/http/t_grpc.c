@@ -1,4 +1,4 @@
-/* Where a credential stands in an answer of gRPC. */
+/* Finds the credential in an answer of gRPC. */
 #include "http/grpc.h"
 
 #include <string.h>
@@ -19,7 +19,7 @@ static void look(const char *body, size_t len, const char *path, const char *wan
 	uint8_t copy[64];
 	memcpy(copy, body, len);
 	found[0] = 0;
-	ok(grpc_each_field(copy, len, path, on_field, NULL) == good, "%s: %s", name, good ? "is looked through" : "is told");
+	ok(grpc_each_field(copy, len, path, on_field, NULL) == good, "%s: %s", name, good ? "is searched" : "is refused");
 	is_str(found, want, name);
 }
 #define LOOK(body, ...) look(body, sizeof(body) - 1, __VA_ARGS__)
@@ -38,7 +38,7 @@ int main(void)
 	LOOK("\0\0\0\0\2\013\014", "1", "", false, "a group");
 	LOOK("\0\0\0\0\014\377\377\377\377\377\377\377\377\377\377\377\377", "1", "", false, "a number without end");
 	LOOK("\0\0\0\0\5\012\3abc", "", "", false, "no path");
-	LOOK("\0\0\0\0\5\012\3abc", "1x", "", false, "a path that is none");
+	LOOK("\0\0\0\0\5\012\3abc", "1x", "", false, "an invalid path");
 	LOOK("\0\0\0\0\7\012\5\012\3abc", "1..1", "", false, "a path with a hole");
 	return done_testing();
 }

@@ -1,4 +1,4 @@
-/* Request heads and chunked bodies: what is taken, what is refused, and that it does not matter how they are cut. */
+/* Request heads and chunked bodies: valid and invalid ones, in chunks of any size. */
 #include "http/head.h"
 
 #include <stdlib.h>
@@ -78,7 +78,7 @@ static void refused(void)
 		{ "an address without a path", "GET http://a HTTP/1.1\r\nHost: a\r\n\r\n" },
 		{ "an address of another scheme", "GET ftp://a/ HTTP/1.1\r\nHost: a\r\n\r\n" },
 		{ "a target with a blank", "GET /a b HTTP/1.1\r\nHost: a\r\n\r\n" },
-		{ "a target that is no ASCII", "GET /\303\244 HTTP/1.1\r\nHost: a\r\n\r\n" },
+		{ "a target outside ASCII", "GET /\303\244 HTTP/1.1\r\nHost: a\r\n\r\n" },
 		{ "no method", " / HTTP/1.1\r\nHost: a\r\n\r\n" },
 		{ "a TLS hello", "\026\003\001\002\r\n\r\n" },
 		{ "nothing", "\r\n\r\n" },

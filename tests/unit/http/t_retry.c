@@ -65,7 +65,7 @@ static void cases(void)
 	c = of(HTTP_OK, 429);
 	c.body = "{\"error\":{\"code\":\"insufficient_quota\"}}";
 	c.hint.should = 1;
-	is_int(wait_of(c, 0), -1, "no money: final, whatever else is said");
+	is_int(wait_of(c, 0), -1, "no money: final, despite any hint");
 	c = of(HTTP_OK, 400);
 	c.hint.should = 1;
 	ok(wait_of(c, 0) > 0, "x-should-retry: true");
@@ -74,9 +74,9 @@ static void cases(void)
 	is_int(wait_of(c, 0), -1, "x-should-retry: false");
 	c = of(HTTP_OK, 503);
 	c.hint.after_us = 601 * (int64_t)1000000;
-	is_int(wait_of(c, 0), -1, "told to wait for longer than anybody waits: given up");
+	is_int(wait_of(c, 0), -1, "a wait over the limit: given up");
 	c.hint.after_us = 7;
-	is_int(wait_of(c, 12345), 7, "told to wait: so long");
+	is_int(wait_of(c, 12345), 7, "a given wait is used");
 }
 
 static void backoff(void)

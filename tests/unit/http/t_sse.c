@@ -80,7 +80,7 @@ static void retry(void)
 	struct err err = ERR_INIT;
 	sse_init(&p, 0, note_event, &s);
 	ok(sse_feed(&p, "retry: 1500\n\n", 13, &err) == 0 && p.retry_ms == 1500, "retry is kept");
-	ok(sse_feed(&p, "retry: 15x\n\n", 12, &err) == 0 && p.retry_ms == 1500, "what is no number is not");
+	ok(sse_feed(&p, "retry: 15x\n\n", 12, &err) == 0 && p.retry_ms == 1500, "an invalid number is ignored");
 	ok(s.text.len == 0, "and nothing is dispatched for it");
 	sse_release(&p);
 }

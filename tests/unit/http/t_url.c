@@ -1,4 +1,4 @@
-/* Addresses: one form for one place, and what is refused. */
+/* Addresses: one spelling per place, and the refusals. */
 #include "http/url.h"
 
 #include "base/buf.h"

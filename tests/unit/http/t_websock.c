@@ -299,8 +299,8 @@ static void messages(void)
 	ok(a.code == 1001 && heard_code(&p[0]) == 1001 && !p[0].unmasked, "every frame of ours was masked");
 	meet(&p[1], &b, play_parts, NULL);
 	is_str(buf_cstr(&b.log), "open ;t:H\xc3\xa9llo;b:;", "parts are put together, a byte at a time, with controls between them");
-	is_str(buf_cstr(&b.text), "a7ba125pa0-", "a ping is answered with what it says");
-	is_int(b.code, 4000, "a code of one's own");
+	is_str(buf_cstr(&b.text), "a7ba125pa0-", "a ping is answered with its text");
+	is_int(b.code, 4000, "a custom code");
 	done(&p[0], &a);
 	done(&p[1], &b);
 }
@@ -393,7 +393,7 @@ static void play_cut(struct peer *p)
 static void play_reset(struct peer *p)
 {
 	welcome(p, "", "\x81\x02" "a", 3);
-	hear(p); /* what is said in open: now it has been read */
+	hear(p); /* the frame of on_open has arrived */
 	reset(p);
 }
 
@@ -457,7 +457,7 @@ static void leaving(void)
 		loop_turn(loop, 0);
 		join(&p);
 		ok(!s.w && s.ends == (i == FREE_IN_END) && !strcmp(buf_cstr(&s.log), seen[i]) && heard_code(&p) == 1000,
-		   "freed in %s: no more is called, and goodbye is said", name[i]);
+		   "freed in %s: no more calls, and the peer gets a goodbye", name[i]);
 		done(&p, &s);
 	}
 	struct saw s = { 0 }, gone = { 0 }, nobody = { 0 };
@@ -550,18 +550,18 @@ static void quiet(void)
 	websock_pause(c.w, false);
 	until_message(&c, 2);
 	turn_for(30000);
-	ok(c.messages == 2 && !c.ends, "what is sent then has gone out, and one more comes");
+	ok(c.messages == 2 && !c.ends, "the frames sent meanwhile are out, and one more arrives");
 	c.pause = false;
 	websock_pause(c.w, false);
 	until_end(&c);
-	ok(c.how == HTTP_OK && c.messages == 3, "then it goes on where it stood");
+	ok(c.how == HTTP_OK && c.messages == 3, "then it continues from its position");
 	join(&turns);
 	done(&deaf, &a);
 	done(&polite, &b);
 	done(&turns, &c);
 }
 
-/* Takes a little of what it is sent, then is gone. */
+/* Reads a part, then disconnects. */
 static void play_gone(struct peer *p)
 {
 	char b[1000];
@@ -593,7 +593,7 @@ static void busy(void)
 	done(&p, &s);
 }
 
-/* Pings without end, nothing is read; then all that came of them, and one more. */
+/* Sends many pings without reading, then reads all answers and sends one more. */
 enum { PINGS = 100000 };
 
 static void play_pings(struct peer *p)
@@ -622,7 +622,7 @@ static void flooded(void)
 	struct peer p;
 	struct saw s = { .echo = true };
 	meet(&p, &s, play_pings, NULL);
-	is_str(buf_cstr(&s.text), "said answered few", "who pings and does not read is not answered for ever");
+	is_str(buf_cstr(&s.text), "said answered few", "a peer that pings without reading gets few answers");
 	done(&p, &s);
 }
 

@@ -4,7 +4,7 @@
 #include "http/websock.h"
 #include "ws_peer.h"
 
-struct house { /* a server of one thing: what comes goes back */
+struct house { /* a server that echoes */
 	struct http_server *http;
 	struct websock_door *door;
 	struct buf heard;
@@ -125,7 +125,7 @@ static void talk(void)
 	ok(g.got.len == 5 + BIG + 300 && !memcmp(g.got.data + 5, big, BIG), "and go back as they were");
 	websock_free(&g.w);
 	TURN_WHILE(loop, !h.gone);
-	ok(h.gone == 1, "the owner is told when the client goes");
+	ok(h.gone == 1, "the owner is notified when the client leaves");
 	buf_release(&g.got);
 	close_house(&h);
 }
@@ -168,7 +168,7 @@ static void raw(struct house *h, const char *ask, size_t len, const char *want, 
 		if (n > 0)
 			buf_append(&got, b, (size_t)n);
 	}
-	ok(got.len && memmem(got.data, got.len, want, strlen(want)), "it is told: %s", want);
+	ok(got.len && memmem(got.data, got.len, want, strlen(want)), "the refusal: %s", want);
 	close(s);
 }
 
@@ -194,7 +194,8 @@ static void rules(void)
 	close_house(&h);
 }
 
-/* The owner says much and closes while a frame of the client is half there; the other half comes before all that was said is taken. */
+/* The owner sends much and closes during a client's frame. Its second half arrives before the owner's output is
+ * read. */
 static void much_before_goodbye(void)
 {
 	static const char ask[] = ASKED "\x81\x82\1\2\3\4ik\x82\xfe\1\0\1\2\3\4half", rest[] = "not of a frame's beginning";

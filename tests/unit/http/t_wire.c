@@ -1,4 +1,4 @@
-/* The wire below a WebSocket: bytes there and back, and what is kept while it is not up. */
+/* The transport below a WebSocket: bytes in both directions, and the queue before the connection is up. */
 #include "http/wire.h"
 
 #include "ws_peer.h"
@@ -60,7 +60,7 @@ static void wires(void)
 	start(&p, play_mirror, NULL);
 	l.wire = wire_new(http, p.url, NULL, &on);
 	wire_send(l.wire, "hello\r\n\r\n", 9);
-	ok(!l.ups && wire_unsent(l.wire) == 9, "what is sent before it is up is kept");
+	ok(!l.ups && wire_unsent(l.wire) == 9, "bytes sent before the connection is up are kept");
 	TURN_WHILE(loop, !l.ups);
 	wire_send(l.wire, much, MUCH);
 	int rooms = l.rooms;
@@ -69,9 +69,9 @@ static void wires(void)
 	join(&p);
 	ok(l.ups == 1 && l.ends == 1 && l.how == HTTP_OK && wire_unsent(l.wire) == 0, "the other side closes when it has all");
 	ok(l.got.len == MUCH && !memcmp(l.got.data, much, MUCH), "32 MB go there and come back at once");
-	ok(rooms == 1 && l.rooms > rooms, "when it has taken some it says so");
+	ok(rooms == 1 && l.rooms > rooms, "free space is reported");
 	wire_send(l.wire, "x", 1);
-	is_int(wire_unsent(l.wire), 0, "after the end nothing is kept");
+	is_int(wire_unsent(l.wire), 0, "after the end nothing is queued");
 	wire_free(&l.wire);
 	buf_release(&l.got);
 	peer_release(&p);

@@ -1,5 +1,5 @@
-/* A peer for the WebSocket client and the wire below it: a thread with plain sockets, one connection each, that plays what a
- * test gives it. */
+/* A peer for the WebSocket client and the wire below it: a thread with plain sockets, one
+ * connection each, that plays what a test gives it. */
 #include "http/client.h"
 
 #include <arpa/inet.h>
@@ -21,7 +21,8 @@
 static struct loop *loop;
 static struct http *http;
 
-/* Turns the loop while `more` holds, for as long as a peer waits at most: by the clock, since a slow machine needs more turns. */
+/* Turns the loop while `more` holds, for as long as a peer waits at most: by the clock, since a
+ * slow machine needs more turns. */
 #define TURN_WHILE(loop, more)                                                                     \
 	for (int64_t until_us = clock_mono_us() + PATIENCE_S * 1000000;                            \
 	     (more) && clock_mono_us() < until_us;)                                                \
@@ -117,7 +118,7 @@ __attribute__((unused)) static void say_close(struct peer *p, unsigned code, con
 	say_frame(p, 0x88, b.data, b.len);
 }
 
-/* The next frame of the client; false when there is none any more. */
+/* Reads the client's next frame; false at the end. */
 __attribute__((unused)) static bool hear(struct peer *p)
 {
 	uint8_t head[2], more[8], mask[4];
