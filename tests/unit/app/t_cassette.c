@@ -30,12 +30,12 @@ static void canonical(void)
 	ok(same("{\"t\":\"at 2026-11-21T08:50:00Z\"}", "{\"t\":\"at 2025-01-01 00:00:00.123+01:00\"}"), "times are alike");
 	ok(same("{\"t\":\"2026-11-21\"}", "{\"t\":\"2026-11-22\"}"), "days are alike");
 	ok(same("{\"t\":\"/tmp/a.b-c/x\"}", "{\"t\":\"/tmp/q9/x\"}"), "names below /tmp are alike");
-	ok(!same("{\"t\":\"/tmp/a/x\"}", "{\"t\":\"/tmp/a/y\"}"), "what stands in them is not");
+	ok(!same("{\"t\":\"/tmp/a/x\"}", "{\"t\":\"/tmp/a/y\"}"), "names in them differ");
 	ok(same("{\"id\":\"toolu_01ABCDEF\"}", "{\"id\":\"toolu_99ZZ\"}"), "ids of calls are alike");
 	ok(same("{\"t\":\"in 0.31s\"}", "{\"t\":\"in 12.5 s\"}"), "seconds are alike");
 	ok(!same("{\"t\":\"exit 1\"}", "{\"t\":\"exit 2\"}"), "other numbers are not");
 	ok(!same("{\"t\":\"a\"}", "{\"t\":\"b\"}"), "nor other words");
-	ok(same("not json", "not json") && !same("not json", "no json"), "what is no JSON is taken as it is");
+	ok(same("not json", "not json") && !same("not json", "no json"), "text outside JSON is compared as it is");
 }
 
 static json_t *answer(const char *text)
@@ -100,7 +100,7 @@ static int opens(const char *path, const char *text, bool add, struct cassette *
 #define FIRST "{\"cassette\":1,\"match\":1}\n"
 #define LINE "{\"path\":\"/p\",\"request\":{\"q\":1},\"chunks\":[[0,\"one\"]]}\n"
 
-/* Files that somebody else has written, badly or with a bad intent. */
+/* Files of other programs, damaged or hostile. */
 static void hostile(void)
 {
 	static const char *const bad[] = {
@@ -122,14 +122,14 @@ static void hostile(void)
 	ok(opens(path, FIRST LINE, false, &c, &err) == 0, "a good one: %s", err.text);
 	cassette_free(&c);
 	ok(opens(path, FIRST LINE "{\"path\":\"/p\",\"requ", false, &c, &err) == 0, "its writer died in a line: %s", err.text);
-	is_str(ask(c, "{\"q\":1}"), "one", "what is whole is there");
+	is_str(ask(c, "{\"q\":1}"), "one", "the complete line is there");
 	cassette_free(&c);
 	ok(opens(path, FIRST LINE "{\"path\":\"/p\",\"requ", true, &c, &err) == 0, "to be added to: %s", err.text);
 	ok(cassette_add(c, "/p", "{\"q\":2}", 7, answer("two"), &err) == 0, "added");
 	cassette_free(&c);
-	ok(cassette_open(&c, path, false, &err) == 0, "whole again: %s", err.text);
-	is_str(ask(c, "{\"q\":2}"), "two", "what was added");
-	is_str(ask(c, "{\"q\":1}"), "one", "and what was there");
+	ok(cassette_open(&c, path, false, &err) == 0, "complete again: %s", err.text);
+	is_str(ask(c, "{\"q\":2}"), "two", "the added answer");
+	is_str(ask(c, "{\"q\":1}"), "one", "and the earlier one");
 	cassette_free(&c);
 	ok(opens(path, "{\"cassette\":1}\n{\"path\":\"/p\",\"request\":{\"q\":1},\"chunks\":[]}", true, &c, &err) == 0,
 	   "a last line without its end: %s", err.text);

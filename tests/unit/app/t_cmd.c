@@ -1,4 +1,4 @@
-/* The offline commands over a small recorded session, and what they say to bad input. */
+/* The offline commands over a small recorded session, and their errors for bad input. */
 #include "cli/lib/cmd.h"
 
 #include <fcntl.h>

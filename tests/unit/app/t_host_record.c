@@ -99,10 +99,10 @@ static void record_all(void)
 	send("a letter across the cut", HOST_ANSWER, 7, answer(umlauts, sizeof(umlauts), "", 0, false));
 	send("of a terminal", HOST_ANSWER, 8, answer(big, 3000, "", 0, true));
 	send("an error", HOST_ANSWER, 9, json_pack("{s:{s:s,s:s}}", "err", "code", "denied", "msg", "no"));
-	send("a value that is no object", HOST_ANSWER, 10, json_pack("{s:i}", "value", 7));
+	send("a value that is not an object", HOST_ANSWER, 10, json_pack("{s:i}", "value", 7));
 	send("a value that only looks so", HOST_ANSWER, 11, json_pack("{s:{s:s,s:i}}", "value", "out", "text of a script's own", "out_bytes", 22));
 	send("output while it runs", HOST_CHUNK, 12, json_pack("{s:s,s:s,s:i}", "stream", "out", "data", "a\nb", "off", 0));
-	send("a person's words", HOST_MESSAGE, 0, json_pack("{s:i,s:s,s:{s:s}}", "agent", 3, "text", "gr\xc3\xbc\xc3\x9f dich", "who", "name", "ann"));
+	send("the user's text", HOST_MESSAGE, 0, json_pack("{s:i,s:s,s:{s:s}}", "agent", 3, "text", "gr\xc3\xbc\xc3\x9f dich", "who", "name", "ann"));
 	send("a stop", HOST_STOP, 0, json_pack("{s:s}", "why", "enough"));
 	send("an event", HOST_EVENT, 0, json_pack("{s:s,s:{}}", "event", "held", "body"));
 }
@@ -149,7 +149,7 @@ static void check_bad(struct session *s)
 		uint16_t type;
 		uint64_t id;
 		CLEANUP(buf_release) struct buf body = BUF_INIT;
-		ok(luahost_rebuild_frame(s, &ev, &type, &id, &body, &err) < 0 && err.text[0], "a body that is none: %s", err.text);
+		ok(luahost_rebuild_frame(s, &ev, &type, &id, &body, &err) < 0 && err.text[0], "an invalid body: %s", err.text);
 	}
 }
 

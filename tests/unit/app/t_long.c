@@ -1,4 +1,4 @@
-/* What is said over all actions of a session reads each event a few times, not once for each action. Counted in rows. */
+/* Statistics over all actions of a session read each event a few times, not once per action. Counted in rows. */
 #include <sqlite3.h>
 #include <unistd.h>
 

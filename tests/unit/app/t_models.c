@@ -1,10 +1,11 @@
-/* The model plugins in the real Lua host, against streams byte by byte (tests/models/NAME.txt): every kind of event of a
- * dialect, the same whatever the pieces that they come in, cut anywhere, and the body that goes back in the next turn.
+/* The model plugins in the real Lua host, against streams byte by byte (tests/models/NAME.txt): every kind of event
+ * of a dialect, the same whatever the pieces that they come in, cut anywhere, and the body that goes back in the
+ * next turn.
  *
- * Form of a fixture: lines "=== what [argument]" and what belongs to them until the next one.
+ * Format of a fixture: a line "=== what [argument]" and its content up to the next such line.
  *   stream TITLE   the bytes of the answer (an empty line ends an event)
- *   whole TITLE    a body that is no stream
- *   reply          JSON of the reply, or of what is wrong: {"wrong":{..}}
+ *   whole TITLE    a body without a stream
+ *   reply          JSON of the reply, or of the error: {"wrong":{..}}
  *   request TITLE  JSON of the request
  *   body           JSON of the body that the plugin makes of it */
 #include "http/sse.h"
@@ -244,7 +245,7 @@ static void test_forms(const char *title, const char *bytes, size_t len, const j
 	same(one, answer, "an event at a time");
 }
 
-/* Cut off at any byte: what is wrong can be tried again, and never a call of half an answer. */
+/* Cuts an answer at each byte: the error can be retried, and half an answer never makes a call. */
 static void test_cuts(const char *title, const char *bytes, size_t len, const json_t *answer)
 {
 	size_t halves = 0, tried = 0;
@@ -285,7 +286,7 @@ static void test_whole(const char *title, const struct buf *text, const json_t *
 	same(seen, want, title);
 }
 
-/* What the next turn sends, as JSON; its messages also byte by byte: what was raw stays what it was. */
+/* The next turn's request as JSON, and its raw messages byte by byte: they are sent back unchanged. */
 static void test_request(const char *plugin, const char *title, const struct buf *text, const json_t *want)
 {
 	json_t *args = json_object();
@@ -310,8 +311,8 @@ static void test_request(const char *plugin, const char *title, const struct buf
 	json_array_foreach(json_object_get(keep, "messages"), i, m) {
 		const char *raw = json_str(m, "raw", NULL);
 		size_t len = raw ? strlen(raw) : 0;
-		if (raw && !strcmp(json_str(m, "dialect", ""), plugin)) /* the brackets are those of the list that it becomes part of */
-			ok(memmem(body.data, body.len, raw + 1, len - 2) != NULL, "%s: what it said goes back byte for byte", title);
+		if (raw && !strcmp(json_str(m, "dialect", ""), plugin)) /* the brackets belong to the list around it */
+			ok(memmem(body.data, body.len, raw + 1, len - 2) != NULL, "%s: a raw message is sent back byte for byte", title);
 	}
 }
 

@@ -1,4 +1,4 @@
-/* The prefix key in what is typed: in each form in which it comes, in pieces, never in what is pasted. */
+/* The prefix key in typed input: in each encoding, in chunks of any size, and never in pasted text. */
 #include "tap.h"
 #include "terminal/prefix_keys.h"
 
@@ -59,9 +59,9 @@ static void pasted(void)
 {
 	struct prefix_keys k = { .prefix = 0x1c };
 	const char *s = "\x1b[200~a\x1c" "b\x1b[92;5u\x1b[201~";
-	ok(!scan(&k, s), "what is pasted is not looked into");
-	ok(out.len == strlen(s) && !memcmp(out.data, s, out.len), "and is the same");
-	ok(scan(&k, "\x1c"), "after it the key is the key");
+	ok(!scan(&k, s), "pasted text is not searched");
+	ok(out.len == strlen(s) && !memcmp(out.data, s, out.len), "and is unchanged");
+	ok(scan(&k, "\x1c"), "after it the prefix works again");
 }
 
 static void names(void)

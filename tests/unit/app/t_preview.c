@@ -1,4 +1,4 @@
-/* What a preview asks of the counters of its network, and how its end and that of a redo are told. */
+/* The network counters that a dry run reads, and the texts for its end and for the end of a repeat. */
 #include "tap.h"
 
 #include "phrase/describe.h"

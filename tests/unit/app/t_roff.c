@@ -29,7 +29,7 @@ static void example(const char *line, const char *want)
 
 int main(void)
 {
-	prose(".SH is no macro here", "\\&.SH is no macro here");
+	prose(".SH is not a macro here", "\\&.SH is not a macro here");
 	prose("a\\fBb", "a\\efBb");
 	prose("the user's own, people's", "the user\\(aqs own, people\\(aqs");
 	prose("see 'help lua' and `git apply`.", "see \\fBhelp lua\\fR and \\fBgit apply\\fR.");
@@ -46,7 +46,7 @@ int main(void)
 	example("$ a -b 'c d' e", "$ a \\-b \\(aqc d\\(aq e\n");
 	example("$ sandglass run --agent custom --control acp -e 'make the tests pass now' -- my-agent",
 		"$ sandglass run \\-\\-agent custom \\-\\-control acp \\e\n      \\-e \\(aqmake the tests pass now\\(aq \\-\\- my\\-agent\n");
-	example("$ sandglass fork -d s-7k2m9q    # goes on behind us and prints the new session's id",
-		"  # goes on behind us and prints the new session\\(aqs id\n$ sandglass fork \\-d s\\-7k2m9q\n");
+	example("$ sandglass fork -d s-7k2m9q    # continues in the background and prints the new session's id",
+		"  # continues in the background and prints the new session\\(aqs id\n$ sandglass fork \\-d s\\-7k2m9q\n");
 	return done_testing();
 }

@@ -1,4 +1,5 @@
-/* SHA-256 by the processor's instructions: the standard's examples, and libsodium's sums for whatever length, however cut. */
+/* SHA-256 by the processor's instructions: the standard's examples, and libsodium's sums for whatever length,
+ * however cut. */
 #include "base/hash.h"
 
 #include <sodium.h>
@@ -63,7 +64,7 @@ static void base64(void)
 		bool want = sodium_base642bin(theirs, sizeof theirs, odd, len, NULL, &got, NULL, sodium_base64_VARIANT_ORIGINAL) == 0;
 		agreed += good == want && (!good || (b.len == got && (!got || memcmp(b.data, theirs, got) == 0)));
 	}
-	is_int(agreed, TRIES, "and what is none is refused");
+	is_int(agreed, TRIES, "and invalid text is refused");
 	CLEANUP(buf_release) struct buf b = BUF_INIT;
 	ok(!base64_parse("Q\x80/Z", 4, &b) && b.len == 0, "as are bytes beyond ASCII");
 }

@@ -1,4 +1,4 @@
-/* HTML as text: what a reader sees, and nothing of what he does not. */
+/* HTML as text: visible content stays, hidden content is removed. */
 #include "base/text/html.h"
 
 #include <stdlib.h>
@@ -65,7 +65,7 @@ static void found(void)
 	static const char page[] = "<title> A\n &amp; B </title><title>C</title><p>text<div hidden>x</div>\xe2\x80\xae";
 	html_to_text(page, strlen(page), NULL, &b, &f);
 	is_str(buf_cstr(&f.title), "A & B", "the title");
-	is_int(f.unseen, 2, "what was left out is counted");
+	is_int(f.unseen, 2, "hidden elements are counted");
 	html_found_release(&f);
 	buf_reset(&b);
 	f = (struct html_found){ .title = BUF_INIT };

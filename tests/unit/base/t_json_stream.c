@@ -30,7 +30,7 @@ int main(void)
 	fputs(text, f);
 	ok(fclose(f) == 0 && fclose(to) == 0 && !strcmp(bytes, want), "a stream of it");
 	free(bytes);
-	/* every character: what is parsed is what was written, and no control is left */
+	/* each character: parsing gives the written text, and no control character is left */
 	CLEANUP(json_release) json_t *all = json_array();
 	for (uint32_t cp = 1; cp < 0x3000; cp++) {
 		char u[4] = { 0 };

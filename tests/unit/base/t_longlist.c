@@ -16,7 +16,7 @@ struct thing {
 	char more[5];
 };
 
-/* Is there room for a list outside of memory? Where folders for it lie in memory, it stays. */
+/* True if lists can be kept on a disk: the temporary directory is not in memory. */
 static bool on_disk(void)
 {
 	struct statfs fs;

@@ -1,4 +1,4 @@
-/* Whose the other end of a connection is: real connections of this process, of another user, of nobody any more. */
+/* Owners of the other end of a connection: this process, another user, and a process that has exited. */
 #include "base/tcp_peer.h"
 
 #include <arpa/inet.h>
@@ -93,6 +93,6 @@ int main(void)
 		close(sock);
 	}
 	others();
-	is_int(whose(listener), -1, "what is not connected");
+	is_int(whose(listener), -1, "an unconnected socket has no owner");
 	return done_testing();
 }

@@ -1,4 +1,4 @@
-/* What reaches the screen of bytes that somebody else wrote: one row per case, whole and split at every byte. */
+/* Untrusted bytes on their way to the screen: one row per case, in one piece and split at each byte. */
 #include "base/text/sanitize.h"
 
 #include "base/text/utf8.h"
@@ -57,7 +57,7 @@ static const struct {
 	{ "joiner is shown when exact", "\xf0\x9f\x91\xa9\xe2\x80\x8d\xf0\x9f\x92\xbb", SANITIZE_EXACT,
 	  "\xf0\x9f\x91\xa9<U+200D>\xf0\x9f\x92\xbb", 1 },
 	{ "four marks fit", "e\xcc\x81\xcc\x81\xcc\x81\xcc\x81", 0, "e\xcc\x81\xcc\x81\xcc\x81\xcc\x81", 0 },
-	{ "the fifth is told", "e\xcc\x81\xcc\x81\xcc\x81\xcc\x81\xcc\x82", 0,
+	{ "the fifth is shown as a code", "e\xcc\x81\xcc\x81\xcc\x81\xcc\x81\xcc\x82", 0,
 	  "e\xcc\x81\xcc\x81\xcc\x81\xcc\x81<U+0302>", 1 },
 	{ "a mark without a base", "\xcc\x81x", 0, "<U+0301>x", 1 },
 	{ "exact: tab", "a\tb", SANITIZE_EXACT, "a<U+0009>b", 1 },

@@ -51,9 +51,9 @@ static void pairs(void)
 {
 	const double close[] = { 1.2, 1.3, 1.25, 1.28 }, apart[] = { 0.6, 1.3, 2.9, 4.1 }, below[] = { -0.4, -0.3, 1.0 };
 	ok(agree(close, 4) && agree(close, 3), "three pairs that agree");
-	ok(!agree(close, 2) && !agree(close, 1), "two are not enough, however close");
+	ok(!agree(close, 2) && !agree(close, 1), "two are not enough, even if close");
 	ok(!agree(apart, 4), "pairs that do not agree");
-	ok(!agree(below, 3), "what is left below nothing is noise of the disk");
+	ok(!agree(below, 3), "a negative difference is noise of the disk");
 }
 
 int main(void)

@@ -74,8 +74,8 @@ static void check_former_names(void)
 {
 	static const char *const old[] = { "redo", "rerun", "preview", "promote", "later", "pick" };
 	for (size_t i = 0; i < ARRAY_LEN(old); i++) {
-		ok(!command_find(old[i]), "'%s' is no longer a command", old[i]);
-		ok(command_renamed(old[i]) != NULL, "and names the new one");
+		ok(!command_find(old[i]), "'%s' is not a command now", old[i]);
+		ok(command_renamed(old[i]) != NULL, "and its error names the new one");
 	}
 	ok(command_find("dry-run") != NULL, "a name may have a dash");
 }
@@ -140,8 +140,8 @@ static void check_lines(void)
 	struct err err = ERR_INIT;
 	int64_t n = 7;
 	is_str(parse(&l, "events -n 12x"), "", "numbers are checked later");
-	is_int(command_opt_int(&l, "last", 1, 100, &n, &err), -1, "12x is no number");
-	is_str(err.text, "--last wants a whole number from 1 to 100, not '12x'", "and said so");
+	is_int(command_opt_int(&l, "last", 1, 100, &n, &err), -1, "12x is not a number");
+	is_str(err.text, "--last wants a whole number from 1 to 100, not '12x'", "and the error names the option");
 	is_int(n, 7, "nothing was filled in");
 	is_str(parse(&l, "events -n 12"), "", "a number");
 	is_int(command_opt_int(&l, "last", 1, 100, &n, &err), 0, "parsed");

@@ -230,10 +230,10 @@ static void check_commands(void)
 	json_t *flood = json_array();
 	for (int i = 0; i < 100; i++)
 		json_array_append_new(flood, i % 2 ? json_sprintf("%05000d", i) : json_integer(i));
-	ok(!call(c, flood, &err), "what is no command is refused");
+	ok(!call(c, flood, &err), "a malformed command is refused");
 	CLEANUP(json_release) json_t *after = call(c, words("state", NULL, NULL), &err);
-	is_int(json_int(after, "refused_words", -1), 17, "the record keeps how it began");
-	ok(json_int(after, "refused_bytes", -1) < 2000, "not all of it (%d bytes)", (int)json_int(after, "refused_bytes", -1));
+	is_int(json_int(after, "refused_words", -1), 17, "the recording keeps the start of the command");
+	ok(json_int(after, "refused_bytes", -1) < 2000, "but not all of it (%d bytes)", (int)json_int(after, "refused_bytes", -1));
 
 	CLEANUP(json_release) json_t *seq = call(c, words("say", "heads", "now"), &err);
 	ok(json_integer_value(seq) > 0, "its command event is the cause");
@@ -292,9 +292,9 @@ static void check_versions(void)
 	ok(strstr(buf_cstr(&body), "\"version\":1,") != NULL, "with our version");
 	close(sock);
 	sock = raw("{\"version\":9,\"min\":8}");
-	is_int(next_type(sock, &body), CONTROL_BYE, "one that cannot is told");
-	ok(strstr(buf_cstr(&body), "no common version") != NULL, "why");
-	is_int(next_type(sock, &body), 0, "and closed");
+	is_int(next_type(sock, &body), CONTROL_BYE, "a client without a common version is refused");
+	ok(strstr(buf_cstr(&body), "with the reason") != NULL, "why");
+	is_int(next_type(sock, &body), 0, "and disconnected");
 	close(sock);
 	sock = raw("[]");
 	is_int(next_type(sock, &body), CONTROL_BYE, "a hello that makes no sense");
@@ -374,7 +374,7 @@ int main(void)
 	struct control_client *c = attach(&seen, false);
 	finish(&f);
 	pump_till(c, &seen.closed);
-	is_str(seen.why, "session ended", "the end is told");
+	is_str(seen.why, "session ended", "the client learns of the end");
 	json_t *none = NULL;
 	ok(control_client_call(c, words("state", NULL, NULL), NULL, 1000, &none, &err) < 0, "no calls after it");
 	control_client_free(&c);

@@ -212,7 +212,7 @@ static void test_late(void)
 	send_frame(GF_DROP, 70, NULL, NULL, 0);
 	send_frame(GF_DATA, 70, &b, NULL, 0);
 	send_frame(GF_PING, 71, NULL, NULL, 0);
-	ok(next_is(GF_ANSWER, 71), "what comes for a run that has gone is no error");
+	ok(next_is(GF_ANSWER, 71), "a frame for a finished run is not an error");
 	stop();
 	buf_release(&b);
 }

@@ -90,7 +90,7 @@ static pid_t number(void)
 	return file_read(file, &text, 32, &err) < 0 ? -1 : (pid_t)atoi(buf_cstr(&text));
 }
 
-/* Words for FILE.ask: what is in the folder "tree" when the mark has come out. */
+/* Writes FILE.ask, which asks for the names in the directory "tree" at the mark. */
 static void ask(const char *number)
 {
 	CLEANUP(free_ptr) char *made = mem_printf("%s/p.asks", dir), *path = mem_printf("%s/p.ask", dir), *tree = mem_printf("%s/tree", dir);
@@ -103,7 +103,7 @@ static void ask(const char *number)
 	ok(fd >= 0 && fd_write_all(fd, b.data, b.len, &err) == 0 && rename(made, path) == 0, "asked");
 }
 
-/* What stands in FILE.say.@number; empty: nothing. */
+/* Reads FILE.say.@number; empty means no answer. */
 static bool said(const char *number, struct buf *out)
 {
 	CLEANUP(free_ptr) char *path = mem_printf("%s/p.say.%s", dir, number);
@@ -133,7 +133,7 @@ static void test_ask(void)
 	type(&h, "echo 1 >tree/one; printf '^ma'; sleep 0.1; printf 'rk:0'; sleep 0.2; echo 2 >tree/two; printf '^'; sleep 0.2; "
 		 "echo 3 >tree/three\n");
 	ok(said("1", &b) && b.data[0] == 0 && names(&b, "one") && names(&b, "two") && !names(&b, "three"),
-	   "what is asked is answered when the mark has come out, and its first byte once more");
+	   "a question is answered once the mark and the byte after it are out");
 	type(&h, "printf '^mark:0^'; echo again\n");
 	comes(&h, "again");
 	ask("2");
@@ -172,17 +172,17 @@ int main(void)
 	h = begin("stty -echo; echo up; read a; echo got $a; exec sleep 100"); /* exec: dash, about to begin a child, passes no ^C on */
 	comes(&h, "up");
 	type(&h, "hello\n");
-	ok(comes(&h, "got hello"), "what is typed is read");
+	ok(comes(&h, "got hello"), "typed text is read");
 	type(&h, "\003");
 	comes(&h, NULL);
-	ok(WTERMSIG(end(&h)) == SIGINT, "and ^C is no byte, though we ignore that signal");
+	ok(WTERMSIG(end(&h)) == SIGINT, "and ^C raises a signal, though we ignore that signal");
 
 	h = begin("sleep 0.2; head -c 100000 /dev/zero | tr '\\0' x; printf last");
 	close(h.in);
 	h.in = -1;
 	comes(&h, NULL);
-	ok(h.said.len == 100004, "what it said is whole (%zu), however much, and the end of the input is not its end", h.said.len);
-	ok(end(&h) == 0, "it ends by itself");
+	ok(h.said.len == 100004, "all its output arrives (%zu); the end of the input does not end the command", h.said.len);
+	ok(end(&h) == 0, "the command exits");
 
 	h = begin("set -m; sleep 100 & echo job $! up; wait");
 	comes(&h, "up");
@@ -199,7 +199,7 @@ int main(void)
 
 	h = begin("exec /nowhere/at/all");
 	comes(&h, NULL);
-	ok(WEXITSTATUS(end(&h)) == 127, "what is not there");
+	ok(WEXITSTATUS(end(&h)) == 127, "a missing program exits with 127");
 	ok(dir_remove(dir, &err) == 0, "cleaned up");
 	return done_testing();
 }

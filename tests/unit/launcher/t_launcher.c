@@ -17,10 +17,10 @@ static void who(void)
 {
 	struct who w;
 	struct err err = ERR_INIT;
-	is_int(who_find(0, &w, &err), 0, "somebody to run as");
-	ok(w.uid != 0 && w.gid != 0, "who is not root");
+	is_int(who_find(0, &w, &err), 0, "a user to run as");
+	ok(w.uid != 0 && w.gid != 0, "that is not root");
 	if (geteuid() != 0) {
-		ok(!w.root && w.uid == getuid() && w.spare == 0, "an ordinary user is himself");
+		ok(!w.root && w.uid == getuid() && w.spare == 0, "an ordinary user keeps the uid");
 		skip(2, "only root chooses");
 		return;
 	}
@@ -64,7 +64,7 @@ static char *sh(const char *command, bool confine, struct err *err)
 static void child(void)
 {
 	struct err err = ERR_INIT;
-	int leak = open("/etc/passwd", O_RDONLY); /* not CLOEXEC: somebody's mistake */
+	int leak = open("/etc/passwd", O_RDONLY); /* not CLOEXEC: another library's mistake */
 	CLEANUP(free_ptr) char *id = sh("id -u; id -G", false, &err);
 	ok(id && strncmp(id, "0\n", 2) != 0, "a child is not root");
 	ok(id && strchr(id, '\n') && !strstr(strchr(id, '\n'), "\n0"), "nor in root's group");
@@ -146,7 +146,7 @@ static void cgroups(void)
 	cgroups_free(&cs);
 }
 
-/* How many folders of that launcher there are, and of how many it is said that it lives. */
+/* Counts the cgroup directories of a launcher, and those marked as live. */
 struct seen {
 	pid_t pid;
 	int nr, held;
@@ -197,7 +197,7 @@ static NORETURN void play_launcher(int told)
 		pause();
 }
 
-/* What a killed launcher leaves goes at the next one's start, frozen boxes too; what lives stays. */
+/* The next start removes a killed launcher's cgroups, frozen sandboxes included. Those of a live launcher stay. */
 static void swept(void)
 {
 	struct cgroups *cs = cgroups_new();
@@ -233,14 +233,14 @@ static void swept(void)
 		ended = waitpid(inside, &status, WNOHANG);
 		usleep(1000);
 	}
-	ok(ended > 0 && WIFSIGNALED(status), "and what was frozen in its box");
+	ok(ended > 0 && WIFSIGNALED(status), "and so do the frozen processes");
 	groups_each(see, &own);
 	ok(own.nr > 0 && own.held == own.nr, "ours stay");
 	close(told[0]);
 	cgroups_free(&cs);
 }
 
-/* A group without processes is an empty file: whoever reads numbers from what was in the memory before kills strangers. */
+/* A group without processes is an empty file: a stale number from memory would kill foreign processes. */
 static void empty(void)
 {
 	struct err err = ERR_INIT;

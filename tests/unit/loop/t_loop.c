@@ -64,7 +64,7 @@ static void on_child(void *self, int fd, unsigned events)
 	close(fd);
 }
 
-/* A due timer that takes long and moves the loop's time on: what is due by then ends before the turn sleeps. */
+/* A due timer that takes long and advances the loop's time. Timers due by then fire before the turn sleeps. */
 static struct loop_timer *far;
 static int late;
 

@@ -56,7 +56,7 @@ int main(void)
 		stream_send_fds(a, 7, (uint64_t)i + 1, "hello", (size_t)(i % 6), &fd, fd >= 0 ? 1 : 0);
 	}
 	stream_send(a, 8, N + 1, big, 6 << 20);
-	ok(stream_full(a), "a queue above the mark says so");
+	ok(stream_full(a), "a queue above the limit reports that it is full");
 	while (nr_frames < N + 1)
 		loop_turn(loop, 100);
 	is_int(nr_frames, N + 1, "every frame arrives");

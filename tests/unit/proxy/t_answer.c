@@ -1,5 +1,5 @@
-/* Answers of models on their way to an agent: the same whatever the pieces in which they come; requests in their parts; the
- * refs of a push. */
+/* Answers of models on their way to an agent: the same whatever the pieces in which they come; requests in their
+ * parts; the refs of a push. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -67,7 +67,8 @@ static bool split_ok(enum speak s, size_t at, bool gate)
 	return ok;
 }
 
-/* --- many events at once -------------------------------------------------------------------------------------------- */
+/* --- many events at once
+ * -------------------------------------------------------------------------------------------- */
 
 struct seen {
 	struct buf passed, said;
@@ -108,7 +109,7 @@ static void feed_words(enum speak speak, bool gate, const char *head, const char
 static void t_alike(void)
 {
 	static const char *const words[] = { "one ", "two", "", "one ", "t\\u0065n", "\\\"q\\\"", "\xc3\xa4", "text", "delta", "x\\\\", "three", "\xff", "a\tb", "four" };
-	static const char said[] = "one twoone ten\"q\"\xc3\xa4textdeltax\\threefour"; /* what is no JSON says nothing */
+	static const char said[] = "one twoone ten\"q\"\xc3\xa4textdeltax\\threefour"; /* invalid JSON gives no text */
 	static const struct {
 		enum speak speak;
 		const char *head, *tail;
@@ -125,10 +126,10 @@ static void t_alike(void)
 				struct seen seen = { 0 };
 				struct answer a;
 				feed_words(form[i].speak, gate, form[i].head, form[i].tail, words, ARRAY_LEN(words), piece[k], &seen, &a);
-				ok(!strcmp(buf_cstr(&seen.said), said), "%s: what is said is what was parsed or is like it", speak_name(form[i].speak));
+				ok(!strcmp(buf_cstr(&seen.said), said), "%s: the text equals the parsed text", speak_name(form[i].speak));
 				if (piece[k] == 1 << 20)
-					ok(seen.passes == 1 && seen.tells == 1, "%s%s: what came together passes and is told together (%zu, %zu)", speak_name(form[i].speak), gate ? ", gated" : "", seen.passes, seen.tells);
-				ok(form[i].speak != SPEAK_ANTHROPIC || !strcmp(buf_cstr(&a.part), said), "and is in the block that goes back");
+					ok(seen.passes == 1 && seen.tells == 1, "%s%s: events that arrive together pass together (%zu, %zu)", speak_name(form[i].speak), gate ? ", gated" : "", seen.passes, seen.tells);
+				ok(form[i].speak != SPEAK_ANTHROPIC || !strcmp(buf_cstr(&a.part), said), "and is in the block that is sent back");
 				answer_release(&a);
 				buf_release(&seen.passed);
 				buf_release(&seen.said);
@@ -153,10 +154,10 @@ static void t_learned(void)
 	struct alike k = { 0 };
 	ok(alike(&k, "", NULL), "nothing is like nothing");
 	learn(&k, "data: {\"sequence_number\":7,\"delta\":\"ab\",\"n\":7,\"obfuscation\":\"\"}\n\n", "ab");
-	ok(alike(&k, "data: {\"sequence_number\":10,\"delta\":\"other\",\"n\":7,\"obfuscation\":\"zz\"}\n\n", "other"), "other words, number and padding");
+	ok(alike(&k, "data: {\"sequence_number\":10,\"delta\":\"other\",\"n\":7,\"obfuscation\":\"zz\"}\n\n", "other"), "other text, number, and padding");
 	ok(alike(&k, "data: {\"sequence_number\":10,\"delta\":\"other\",\"n\":8,\"obfuscation\":\"zz\"}\n\n", NULL), "another number elsewhere is another event");
-	ok(alike(&k, "data: {\"sequence_number\":010,\"delta\":\"o\",\"n\":7,\"obfuscation\":\"\"}\n\n", NULL), "what is no number is not passed over");
-	ok(alike(&k, "data: {\"sequence_number\":1,\"delta\":\"o\",\"x\":\"\",\"n\":7,\"obfuscation\":\"\"}\n\n", NULL), "nor one more member");
+	ok(alike(&k, "data: {\"sequence_number\":010,\"delta\":\"o\",\"n\":7,\"obfuscation\":\"\"}\n\n", NULL), "an invalid number is not skipped");
+	ok(alike(&k, "data: {\"sequence_number\":1,\"delta\":\"o\",\"x\":\"\",\"n\":7,\"obfuscation\":\"\"}\n\n", NULL), "nor is one more member");
 	ok(alike(&k, "data: {\"sequence_number\":1,\"delta\":\"o\\n\\\"\\\\p\",\"n\":7,\"obfuscation\":\"\"}\n\n", "o\n\"\\p"), "escapes of one letter");
 	ok(alike(&k, "data: {\"sequence_number\":1,\"delta\":\"o\\u006e\",\"n\":7,\"obfuscation\":\"\"}\n\n", NULL), "no others");
 	ok(alike(&k, "data: {\"sequence_number\":1,\"delta\":\"o\\x\",\"n\":7,\"obfuscation\":\"\"}\n\n", NULL), "and none that there are not");

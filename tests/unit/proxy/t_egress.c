@@ -160,7 +160,7 @@ static void test_connect(void)
 	snprintf(request, sizeof request, "CONNECT LocalHost.:%u HTTP/1.1\r\nHost: localhost\r\n\r\n", server_port);
 	int fd = client(request), peer = accepted();
 	ok(peer >= 0, "an allowed connection reaches the server");
-	ok(until_text(fd, &in, "\r\n\r\n") && strstr(buf_cstr(&in), "HTTP/1.1 200 "), "and is told so");
+	ok(until_text(fd, &in, "\r\n\r\n") && strstr(buf_cstr(&in), "HTTP/1.1 200 "), "and the client gets status 200");
 	snprintf(want, sizeof want, "localhost:%u", server_port);
 	is_str(seen.host, want, "the question names the host");
 	ok(seen.asks == 1 && !seen.listed && strcmp(seen.method, "CONNECT") == 0,
@@ -181,7 +181,7 @@ static void test_connect(void)
 	UNTIL(seen.ends);
 	turns(20);
 	ok(seen.ends == 1 && seen.end_ticket == seen.ticket && seen.connected && seen.up == 4 && seen.down == 9,
-	   "the end is told with its bytes (%s)", seen.why);
+	   "the end reports its bytes (%s)", seen.why);
 	ok(strcmp(seen.address, "127.0.0.1") == 0 || strcmp(seen.address, "::1") == 0, "and the address: %s",
 	   seen.address);
 	is_int(egress_conns(seen.e), 0, "nothing is left");
@@ -198,13 +198,13 @@ static void test_denied(void)
 	refused(request, "\"error\":\"net.egress\"", "a denied connection gets a typed answer");
 	refused(request, "\"ask\":\"net.egress localhost:", "with the rule to ask for");
 	refused(request, "\"why\":\"because\"", "and the reason");
-	ok(strcmp(seen.why, "denied") == 0 && !seen.connected, "and its end is told");
+	ok(strcmp(seen.why, "denied") == 0 && !seen.connected, "and its end is reported");
 	ok(accept4(server, NULL, NULL, SOCK_NONBLOCK) < 0, "nothing went out");
 	unsigned asks = seen.asks;
-	refused("CONNECT 127.0.0.1:443 HTTP/1.1\r\n\r\n", " 403 ", "an address is not asked about");
-	refused("CONNECT [::1]:443 HTTP/1.1\r\n\r\n", " 400 ", "nor in brackets");
-	refused("CONNECT localhost:22 HTTP/1.1\r\n\r\n", "list of ports", "nor a port that is on no list");
-	refused("GET / HTTP/1.1\r\nHost: localhost\r\n\r\n", " 400 ", "nor what is no proxy request");
+	refused("CONNECT 127.0.0.1:443 HTTP/1.1\r\n\r\n", " 403 ", "an address is refused without a question");
+	refused("CONNECT [::1]:443 HTTP/1.1\r\n\r\n", " 400 ", "also in brackets");
+	refused("CONNECT localhost:22 HTTP/1.1\r\n\r\n", "list of ports", "and so is a port outside the list");
+	refused("GET / HTTP/1.1\r\nHost: localhost\r\n\r\n", " 400 ", "and a request without a proxy address");
 	is_int(seen.asks, asks, "no question was asked");
 	ok(seen.end_ticket == 0, "and the end has no ticket");
 	stop();
@@ -223,8 +223,8 @@ static void test_list(void)
 	char request[200];
 	snprintf(request, sizeof request, "CONNECT localhost:%u HTTP/1.1\r\n\r\n", server_port);
 	start(allow, 1, true, false);
-	refused(request, " 200 ", "without a gate the list decides");
-	refused("CONNECT other.invalid:443 HTTP/1.1\r\n\r\n", "not on the list", "what is not on it is refused");
+	refused(request, " 200 ", "without a policy check the list decides");
+	refused("CONNECT other.invalid:443 HTTP/1.1\r\n\r\n", "not on the list", "a host outside the list is refused");
 	stop();
 	start(NULL, 0, true, false);
 	refused(request, "not on the list", "an empty list allows nothing");

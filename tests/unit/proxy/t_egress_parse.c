@@ -151,7 +151,7 @@ static void test_heads(void)
 	is_str(h.host, "A.com", "host");
 	is_int(h.port, 8080, "port");
 	is_str(h.path, "/x?y", "path");
-	is_str(buf_cstr(&h.fields), "Accept: */*\r\nContent-Length: 3\r\n", "what is passed on");
+	is_str(buf_cstr(&h.fields), "Accept: */*\r\nContent-Length: 3\r\n", "the forwarded fields");
 	ok(h.length == 3 && h.len == sizeof text - 1 - 3 && !h.connect, "length of head and body");
 	egress_head_release(&h);
 
@@ -254,8 +254,8 @@ static void test_sni(void)
 	is_int(egress_sni(bytes, n, name), 1, "a hello in two records");
 	is_str(name, "split.example.com", "its name");
 	n = hello(bytes, "10.0.0.1", false);
-	is_int(egress_sni(bytes, n, name), -1, "an address is no name");
-	is_int(egress_sni("GET / HTTP/1.1", 14, name), -1, "no TLS");
+	is_int(egress_sni(bytes, n, name), -1, "an address is not a name");
+	is_int(egress_sni("GET / HTTP/1.1", 14, name), -1, "not TLS");
 	is_int(egress_sni("\x16\x03\x01\0\0", 5, name), -1, "an empty record");
 }
 

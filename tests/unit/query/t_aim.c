@@ -6,7 +6,7 @@ static void says(const char *requested, const char *want)
 	CLEANUP(buf_release) struct buf out = BUF_INIT;
 	CLEANUP(json_release) json_t *o = json_loads(requested, 0, NULL);
 	ok(action_aim(o, &out) == (want != NULL), "known or not: %s", requested);
-	is_str(buf_cstr(&out), want ? want : "", "and what is said");
+	is_str(buf_cstr(&out), want ? want : "", "with this text");
 }
 
 int main(void)

@@ -1,5 +1,5 @@
-/* In a long session the index is asked for less than it knows. Nothing is lost by that, nothing is found that does not match, and
- * where too much would have to be read it is asked for all. */
+/* In a long session the index is asked for less than it knows. Nothing is lost by that, nothing is found that does
+ * not match, and where too much would have to be read it is asked for all. */
 #include "tap.h"
 
 #include <inttypes.h>
@@ -48,7 +48,8 @@ static bool on_step(void *self, uint64_t at, uint64_t head)
 	return true;
 }
 
-/* Of all that may hold it by the index, those that do; *may: how many that were. Asked in stretches, the way filters do. */
+/* Of all that may hold it by the index, those that do; *may: how many that were. Asked in stretches, the way filters
+ * do. */
 static size_t holding(struct session *s, const char *match, bool coarsely, uint64_t stretch, size_t *may)
 {
 	struct look *l = look_new(s, match);
@@ -125,12 +126,12 @@ static void filters(struct session *s)
 	found(s, "octopus nowhere", 0);
 	found(s, "sea", EVENTS - EVENTS / EVERY - 2 * DECOYS + 3); /* three octopuses stand where a decoy would */
 	struct asks a = found(s, "lighthouse", EVENTS / EVERY);
-	ok(a.rows <= 2 * EVENTS / EVERY, "what the sample did not know is asked for, not read: %d statements for rows", a.rows);
+	ok(a.rows <= 2 * EVENTS / EVERY, "text outside the sample is searched for, not read: %d statements for rows", a.rows);
 	a = found(s, "octopuses", 0);
-	ok(!a.rows, "no row is read for what is nowhere");
+	ok(!a.rows, "text that occurs nowhere costs no row");
 }
 
-/* Overwrites the page on which event @seq stands. */
+/* Overwrites the page that holds event @seq. */
 static bool spoil(const char *path, int seq)
 {
 	struct err err = ERR_INIT;
@@ -150,7 +151,7 @@ static bool spoil(const char *path, int seq)
 	return file_write_atomic(path, file.data, file.len, 0600, &err) == 0;
 }
 
-/* What cannot be read is told; it is not the end of what there is. */
+/* An unreadable row is an error, not the end of the rows. */
 static void unreadable(const char *path)
 {
 	struct err err = ERR_INIT;
@@ -159,8 +160,8 @@ static void unreadable(const char *path)
 	uint64_t seqs[16];
 	size_t nr = 0;
 	ok(spoil(path, 4 * 4096 + 1) && session_open(&s, path, &err) == 0, "a page of it is overwritten, where a stretch begins");
-	ok(filter_parse(&f, "octopus", NULL, NULL, &err) == 0 && filter_search(f, s, 0, 0, 16, seqs, &nr, &err) < 0 && err.code == ERR_DAMAGED, "a filter says so: %s", err.text);
-	ok(session_search(s, "octopus", 4 * 4096, 16, seqs, &nr, &err) < 0 && err.code == ERR_DAMAGED, "so do words: %s", err.text);
+	ok(filter_parse(&f, "octopus", NULL, NULL, &err) == 0 && filter_search(f, s, 0, 0, 16, seqs, &nr, &err) < 0 && err.code == ERR_DAMAGED, "a filter reports the damage: %s", err.text);
+	ok(session_search(s, "octopus", 4 * 4096, 16, seqs, &nr, &err) < 0 && err.code == ERR_DAMAGED, "so does a text search: %s", err.text);
 	filter_free(&f);
 	session_close(&s);
 }

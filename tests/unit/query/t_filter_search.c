@@ -228,15 +228,15 @@ static int asked(struct session *s, const char *what, const char *text, uint64_t
 	return a.nr;
 }
 
-/* Below a "not" the index leaves no row out: it is asked for words only, which then need not be read in every row. */
+/* Below a "not" the index excludes no row. It is asked for text only, which saves reading the text of each row. */
 static void below_not(struct session *s)
 {
 	const size_t make = ACTIONS - (ACTIONS + 2) / 3, seventh = (ACTIONS + 6) / 7;
 	static const char index[] = "search MATCH";
-	ok(asked(s, "min(agent)", "kind:exec not agent:nobody", STEPS_BLOCK, ACTIONS + 1) == 0, "no agents are looked up for what they are not");
-	ok(asked(s, index, "has:output not cmd:make", STEPS_BLOCK, ACTIONS + 1 - make) == 0, "nor commands");
-	ok(asked(s, index, "has:output not (not cmd:make)", STEPS_BLOCK, make) == 0, "nor what is denied twice");
-	ok(asked(s, index, "kind:exec not seventh", STEPS_BLOCK, ACTIONS + 1 - seventh) > 0, "words are");
+	ok(asked(s, "min(agent)", "kind:exec not agent:nobody", STEPS_BLOCK, ACTIONS + 1) == 0, "a negated agent is not looked up");
+	ok(asked(s, index, "has:output not cmd:make", STEPS_BLOCK, ACTIONS + 1 - make) == 0, "nor is a negated command");
+	ok(asked(s, index, "has:output not (not cmd:make)", STEPS_BLOCK, make) == 0, "nor a double negation");
+	ok(asked(s, index, "kind:exec not seventh", STEPS_BLOCK, ACTIONS + 1 - seventh) > 0, "text is");
 }
 
 /* What the blocks of values list is not looked for. */
@@ -261,11 +261,11 @@ static void pieces(struct session *s)
 	ok(asked(s, "ifnull", "exit:77", early + 2, 0) == 0, "nor for an exit status that is nowhere");
 	ok(asked(s, "glass_is", "kind:read", early + 2, 0) == 0 && asked(s, "glass_is", "verdict:deny", early + 2, 0) == 0,
 	   "or a kind, or a verdict");
-	ok(asked(s, "glass_is", "kind:note", early + 2, 0) == 0, "or what is the name of an event");
-	ok(asked(s, "glass_is", "kind:*e*", early + 2, 3) > 0, "what may be any they are read for");
+	ok(asked(s, "glass_is", "kind:note", early + 2, 0) == 0, "or the name of an event kind");
+	ok(asked(s, "glass_is", "kind:*e*", early + 2, 3) > 0, "rows are read for a kind with wildcards");
 }
 
-/* What the end of the session left out of the index comes into it; the same is found. */
+/* Events that the end of the session left out of the index are added to it; results stay the same. */
 static void indexed(const char *path)
 {
 	struct err err = ERR_INIT;
@@ -310,7 +310,7 @@ struct beside {
 	bool left;
 };
 
-/* The writer adds its next block between two statements of whoever looks. */
+/* The writer adds its next block between two statements of a reader. */
 static int on_statement(unsigned what, void *self, void *stmt, void *sql)
 {
 	struct beside *b = self;
@@ -320,7 +320,7 @@ static int on_statement(unsigned what, void *self, void *stmt, void *sql)
 	return 0;
 }
 
-/* Blocks are added some at a time; one that comes during a check, and makes the reach of the first one longer, is no damage. */
+/* Blocks are added step by step. A block that arrives during a check and extends the first one is not damage. */
 static void added_meanwhile(const char *path)
 {
 	sqlite3 *looks = open_rw(path);
@@ -341,7 +341,7 @@ static void added_meanwhile(const char *path)
 	sqlite3_close(b.db);
 }
 
-/* Rows that no recorder has written: they are told, and searches find what they found without them. */
+/* Rows from outside the recorder are reported, and searches give the results without them. */
 static void foreign(const char *path)
 {
 	static const char *const rows[] = {
@@ -376,7 +376,7 @@ static void foreign(const char *path)
 	sqlite3_close(db);
 }
 
-/* A block that leads elsewhere is told. */
+/* An altered block is reported. */
 static void altered(const char *path)
 {
 	struct session *s = NULL;
@@ -438,7 +438,7 @@ static uint64_t next_of(struct session *s, uint64_t after)
 	return session_next(s, after, &seq, &err) == 0 ? seq : UINT64_MAX;
 }
 
-/* An event far behind the others, and an index that says it goes there: what is between is not walked through. */
+/* An event far behind the others, and an index that claims to reach it: searches skip the gap. */
 static void far_off(const char *path)
 {
 	struct session *s = NULL;
@@ -457,7 +457,7 @@ static void far_off(const char *path)
 		session_close(&s);
 		run(db, "UPDATE mark SET value = 1 << 62 WHERE name = 'indexed'");
 	}
-	/* blocks end where events are missing, and whoever makes them does not try for ever */
+	/* blocks end at missing events, and building them ends */
 	bool left = true;
 	uint64_t wrong = 1;
 	int rc = SQLITE_OK;

@@ -126,7 +126,7 @@ static void queries(struct session *s)
 	WANT("(kind:model cost>$0.10) or (kind:exec dur>30s)", id[MODEL], id[SLOW]);
 	WANT("is:edited risk:high box!=b9", id[EDITED]);
 	NONE("is:edited box!=b1");
-	WANT("cmd:\"git push --dry-run\"", id[EDITED]); /* what ran, and what had been wanted */
+	WANT("cmd:\"git push --dry-run\"", id[EDITED]); /* the command that ran, and the requested one */
 	WANT("cmd~\"push -f\"", id[EDITED]);
 	NONE("cmd~push not cmd:*-f not cmd:\"git push\"");
 	WANT("by:ann", id[RMRF]);

@@ -28,7 +28,7 @@ static void test_names(void)
 		ok(object_parse(hex, &back) && !memcmp(&id, &back, sizeof(id)), "and back");
 	}
 	struct object_id none = { { 0 } };
-	ok(object_is_null(&none) && !object_parse("xyz", &none), "null, and what is no name");
+	ok(object_is_null(&none) && !object_parse("xyz", &none), "a null id and an invalid id");
 	/* lengths around the blocks of SHA-1 */
 	CLEANUP(buf_release) struct buf b = BUF_INIT;
 	struct object_id last = { { 0 } };

@@ -1,5 +1,5 @@
-/* What the fake supervisor answers when a test does not: every operation of wire/host.h against directories under its
- * root. Part of fake_super.c, in a file of its own for its length. */
+/* What the fake supervisor answers when a test does not: every operation of wire/host.h against
+ * directories under its root. Part of fake_super.c, in a file of its own for its length. */
 #ifndef FAKE_OPS_H
 #define FAKE_OPS_H
 
@@ -140,7 +140,7 @@ static json_t *run_command(const char *dir, const json_t *args)
 	return res;
 }
 
-/* "sleep N" costs N seconds of the clock that moves by itself; everything else runs at once. */
+/* "sleep N" takes N seconds on the automatic clock; everything else runs at once. */
 static int64_t asked_sleep(const json_t *args)
 {
 	const char *cmd = json_str(args, "cmd", "");

@@ -1,5 +1,6 @@
-/* A supervisor for tests: answers every operation of wire/host.h against directories under $TMPDIR and a clock that
- * only moves when nothing else can. No gate, no isolation: it runs what the tests themselves wrote. */
+/* A supervisor for tests: answers every operation of wire/host.h against directories under
+ * $TMPDIR and a clock that only moves when nothing else can. No gate, no isolation: it runs what
+ * the tests themselves wrote. */
 #ifndef FAKE_SUPER_H
 #define FAKE_SUPER_H
 
@@ -9,7 +10,8 @@
 
 struct fake;
 
-/* What a test may decide itself: returns the ANSWER ({"value":..} or {"err":..}), or NULL for the usual one. */
+/* What a test may decide itself: returns the ANSWER ({"value":..} or {"err":..}), or NULL for
+ * the usual one. */
 typedef json_t *fake_op_fn(void *self, const char *op, const json_t *call);
 
 struct fake_frame {
@@ -34,7 +36,7 @@ struct fake_opts {
 		repo; /* what a relative repo path stands for; NULL = the source tree's lua/examples */
 };
 
-/* What came of it. */
+/* The result of a run. */
 struct fake_run {
 	struct buf sent;  /* every byte of the host, in order */
 	struct buf given; /* every frame to it */
@@ -54,7 +56,8 @@ void fake_release(struct fake_run *r);
 /* From a fake_op_fn: puts one more frame behind what is queued. Takes @body. */
 void fake_inject(enum host_frame type, uint64_t id, json_t *body);
 
-/* Feeds @given to a fresh host; fills @sent_out with what it says. The test of purity. */
+/* Feeds @given to a fresh host; fills @sent_out with its frames. Tests that a host is
+ * deterministic. */
 void fake_replay(const struct buf *given, struct buf *sent_out);
 
 /* Text of a file of the source tree ("lua/examples/fix.lua"); owned. */

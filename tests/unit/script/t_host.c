@@ -96,9 +96,9 @@ static void stop_one_agent(void)
 	    "print(a, err.code, err.why, err.answer.stop) print(box:read 'x')",
 	    stop_agent, &r);
 	is_str(buf_cstr(&r.printed), "nil\tcancelled\tenough\tstopped\nnil\tno file x\n",
-	       "an agent that is stopped is an error value; the script goes on");
+	       "a stopped agent is an error value; the script continues");
 	is_str(json_str(json_object_get(call_of(&r, "agent.end", 0), "args"), "stop", ""), "stopped",
-	       "agent.end says so");
+	       "agent.end reports the stop");
 	fake_release(&r);
 }
 

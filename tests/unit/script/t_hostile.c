@@ -93,7 +93,7 @@ static const struct {
 	  "from a task" },
 	{ "waiting for each other", "local sg = require 'sandglass'\nsg.channel():recv()", NULL,
 	  "deadlock: every task waits for another task: test.lua:2 at test.lua:2" },
-	{ "require of what is not there", "require 'no.such'", NULL,
+	{ "require of an unknown module", "require 'no.such'", NULL,
 	  "require: cannot find 'no.such': no file tests/lua/no.such.lua at test.lua:1" },
 	{ "globals of the library are not poisoned",
 	  "pairs, ipairs, type, pcall, error, tostring, setmetatable, string.format, table.concat = nil\n"
@@ -142,7 +142,7 @@ static void seeds(void)
 		fake_release(&r[i]);
 }
 
-/* Memory: the host says so and is gone, in a process of its own. */
+/* Out of memory: the host reports it and exits, in its own process. */
 static void memory(void)
 {
 	static const char *const bombs[] = {

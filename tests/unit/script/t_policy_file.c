@@ -36,7 +36,7 @@ static void example(void)
 	ok(!json_flag(json_array_get(r.verdicts, 2), "match", true), "found by its line");
 	is_str(json_str(json_object_get(json_array_get(r.verdicts, 3), "err"), "msg", ""), "no such rule",
 	       "an unknown function");
-	ok(r.end == NULL, "the host goes on serving");
+	ok(r.end == NULL, "the host keeps serving");
 	fake_release(&r);
 	free(text);
 }
@@ -93,7 +93,7 @@ static void mistakes(void)
 		struct fake_run r;
 		fake_run(&(struct fake_opts){ .mode = cases[i].mode, .name = "p.lua", .text = cases[i].text }, &r);
 		is_str(fake_why(&r), cases[i].why, cases[i].why);
-		ok(!r.result && json_int(r.end, "code", 0) == 3, "and there is no result, status 3");
+		ok(!r.result && json_int(r.end, "code", 0) == 3, "without a result, status 3");
 		fake_release(&r);
 	}
 }

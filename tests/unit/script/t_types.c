@@ -1,5 +1,5 @@
-/* lua/meta and what is really there agree both ways: functions of the library and of the modules for policies, suites and
- * checks, each with its comment; fields of options tables by class. */
+/* lua/meta matches the library in both directions: functions of the library and of the modules for policies, suites,
+ * and checks, each with its comment, and the fields of options tables by class. */
 #include "fake_super.c" /* NOLINT: tests are one file each */
 #include "tap.h"
 
@@ -29,7 +29,7 @@ static const char *const modules[] = { "policy", "suite", "verify", "config" };
 
 static bool has_line(const char *text, const char *word);
 
-/* "---@field name? type": a line "CLASS name" for what is an option. */
+/* "---@field name? type" becomes a line "CLASS name" for an option. */
 static void field_of(const char *line, const char *class, const char *registered_, struct buf *typed)
 {
 	size_t n = strcspn(line, "? ");

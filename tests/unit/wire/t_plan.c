@@ -1,4 +1,4 @@
-/* The plan of an apply: what is written is read back, and what breaks a rule is refused. */
+/* The plan of an apply: a valid plan is read back as written, and an invalid plan is refused. */
 #include "base/mem.h"
 #include "tap.h"
 #include "wire/plan.h"
@@ -52,10 +52,10 @@ static void rules(void)
 	static const char *const bad[] = { "", "/", "/a", "a/", "a//b", ".", "..", "a/..", "../a", "a/./b", "./a" };
 	static const char *const good[] = { "a", "a/b", "...", ".git", "a/..b", " ", "a\nb" };
 	for (size_t i = 0; i < ARRAY_LEN(bad); i++)
-		ok(!plan_path_ok(bad[i], strlen(bad[i])), "'%s' is no path", bad[i]);
+		ok(!plan_path_ok(bad[i], strlen(bad[i])), "'%s' is not a path", bad[i]);
 	for (size_t i = 0; i < ARRAY_LEN(good); i++)
-		ok(plan_path_ok(good[i], strlen(good[i])), "'%s' is one", good[i]);
-	ok(!plan_path_ok("a\0b", 3), "nor is one with a NUL");
+		ok(plan_path_ok(good[i], strlen(good[i])), "'%s' is a path", good[i]);
+	ok(!plan_path_ok("a\0b", 3), "a NUL is not allowed in a path");
 	ok(refused(&(struct plan_op){ .kind = PLAN_FILE, .path = "a", .path_len = 1, .fd = 1 }, 1),
 	   "a descriptor too many");
 	ok(refused(&(struct plan_op){ .kind = PLAN_CHMOD, .path = "a", .path_len = 1, .mode = 04755 }, 0),
