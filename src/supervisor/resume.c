@@ -32,9 +32,9 @@ struct resume {
 	void *self;
 	json_t *start;	       /* body of session.start */
 	uint64_t host, head;   /* seq of the script's host.start; the last event */
-	uint64_t frames, told; /* sent to the host; what it told after the last of them */
-	bool ended;	       /* it had ended by itself */
-	bool over;	       /* its script had */
+	uint64_t frames, told; /* sent to the host; its frames after the last of them */
+	bool ended;	       /* it had ended before the resume */
+	bool over;	       /* its script had ended */
 	struct old_box *box;
 	size_t nr_boxes, cap_boxes;
 	struct {

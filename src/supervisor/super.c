@@ -631,7 +631,7 @@ static bool super_release(struct super *s)
 	previews_free(s);
 	redos_free(s);
 	disk_space_free(s);
-	process_pool_set(s->loop, 0); /* nothing is made ahead any more in what goes now */
+	process_pool_set(s->loop, 0); /* no warm sandboxes during the release */
 	super_box_release(s);	      /* first: what still waits for its files is answered */
 	proxies_free(&s->here);	      /* its questions are actions of the gate */
 	luahost_free(&s->host);
@@ -647,7 +647,7 @@ static bool super_release(struct super *s)
 	if (s->boxes && boxes_count(s->boxes) == 0)
 		boxes_free(&s->boxes);
 	gate_free(&s->gate);
-	/* whoever may still have a word to say goes before the record does */
+	/* sources of late events are freed before the recorder */
 	models_free(&s->models);
 	hosted_plugin_free(&s->rent);
 	mcp_inbox_free(s);

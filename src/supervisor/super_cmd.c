@@ -105,7 +105,8 @@ static int cmd_thaw(struct ask_for *a, json_t *out, struct err *err)
 	return super_cmd_freeze(a, false, err);
 }
 
-/* Its files are in the record; what runs in it ends, its agents go on with an error. */
+/* Closes a sandbox: its files are recorded, its processes end, and its agents continue with an
+ * error. */
 static int cmd_close(struct ask_for *a, json_t *out, struct err *err)
 {
 	uint64_t id;

@@ -15,13 +15,13 @@
 
 enum { AHEAD_MAX = 256 << 10, READ_MAX = 64 << 10, LINKS_MAX = 256, LOOK_MS = 1000 };
 
-struct side { /* one end of a link and what is to be sent to it */
+struct side { /* one end of a link, and the bytes queued for it */
 	struct link *link;
 	int fd;
 	struct loop_fd *watch;
 	struct buf out;
 	int64_t bytes; /* that came from it */
-	/* nothing more comes from it; it has been told that nothing more goes to it */
+	/* eof: no more bytes come from it; shut: it was shut down for writing */
 	bool eof, shut;
 };
 
@@ -42,7 +42,8 @@ struct box_port {
 	struct super *s;
 	uint64_t box, action, agent; /* the action that opened it, and whose that was */
 	uint16_t port, host_port;
-	/* reasons (bits) for which somebody was turned away since one was let in: told once */
+	/* reasons (bits) for which a client was refused since one was accepted: each is recorded
+	 * once */
 	unsigned turned;
 	int fd;
 	struct loop_fd *watch;
@@ -211,8 +212,8 @@ static void box_port_on_dialled(void *self, json_t *result, const struct err *er
 	boxes_hold_answer(s->boxes, box, false);
 }
 
-/* Who is not let in: whoever is neither this user nor root (the people of a machine are not one),
- * and anybody while nothing is to happen in the box. */
+/* Reasons to refuse a client: only this user and root may connect, and no client while the
+ * sandbox is paused. */
 enum reason { WELCOME, NOBODYS, ANOTHERS, PAUSED, FROZEN, FULL };
 static const char *const REASON[] = {
 	[NOBODYS] = "it cannot be said whose it was",

@@ -1,10 +1,10 @@
-/* Ports of boxes on this machine (op box.url): a listener of ours on 127.0.0.1; whoever connects is
- * connected to that port of the box's own loopback (driver.h: dial). Opening one is an action of
- * kind port; the box has no network by it, and what listens in it learns nothing of who comes. Only
- * this user and root are let in, and nobody while the session or the agent that opened it is paused
- * or the box frozen; connections that are open then stay. Each connection is an event (port.closed)
- * when it is over. It lives as long as its box; in a resumed session nothing listens until it is
- * asked for again. Loop thread only. */
+/* Ports of sandboxes on the host (op box.url): a listener on 127.0.0.1. Each client is connected
+ * to that port of the sandbox's own loopback (driver.h: dial). Opening a port is an action of
+ * kind port. The port gives the sandbox no network, and the server inside learns nothing about
+ * the client. Only this user and root may connect, and no client while the session or the port's
+ * agent is paused or the sandbox frozen; open connections stay. Each connection is an event
+ * (port.closed) at its end. A port lives as long as its sandbox. A resumed session opens no port
+ * until a script requests it again. Loop thread only. */
 #ifndef SUPERVISOR_BOX_BOX_PORT_H
 #define SUPERVISOR_BOX_BOX_PORT_H
 

@@ -28,11 +28,11 @@ bool box_state_may_continue(const struct super *s, uint64_t id);
 void box_state_leave(struct super *s, char *dir);
 /* The sandbox that had the state of @id had been closed before the session was resumed. */
 void box_state_clear(struct super *s, uint64_t id);
-/* Files of a sandbox are in no snapshot: what is on disk stays when the session ends. */
+/* Files of a sandbox are in no snapshot: its directory on disk stays when the session ends. */
 void box_state_keep(struct super *s);
-/* Everything up to @seq is on the disk, and nothing is being opened at the moment. */
+/* Everything up to @seq is on the disk, and no sandbox is being opened. */
 void box_state_sweep(struct super *s, uint64_t seq);
-/* The end: what nobody keeps is removed. */
+/* The end: removes the directories that no sandbox keeps. */
 void box_state_end(struct super *s);
 
 #endif

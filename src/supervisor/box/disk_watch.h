@@ -1,11 +1,11 @@
-/* Holds a box to its limits of disk space and files (`limits = { disk = "2G", files = 20000 }`),
- * counted over all that it has written. A box that names no number of files gets a million.
+/* Holds a sandbox to its limits of disk space and files (`limits = { disk = "2G", files = 20000
+ * }`), counted over all its writes. A sandbox without a limit for files gets a million.
  *
- * The kernel bounds single files (RLIMIT_FSIZE); project quotas, which could bound the sum, are
- * neither on every file system nor for ordinary users. So while something runs in the box its files
- * are summed up twice a second, or less often where they are many. A box that is over its limit and
- * grows is stopped: what runs in it is killed and box.warn says why. Between two looks it can write
- * more than it may. Loop thread only. */
+ * The kernel bounds single files (RLIMIT_FSIZE). Project quotas could bound the sum, but need a
+ * suitable file system and root. So while commands run, their files are summed up twice a
+ * second, or less often if there are many. In a sandbox that is over its limit and grows, all
+ * processes are killed and box.warn gives the reason. Between two checks it can exceed its
+ * limit. Loop thread only. */
 #ifndef SUPERVISOR_BOX_DISK_WATCH_H
 #define SUPERVISOR_BOX_DISK_WATCH_H
 

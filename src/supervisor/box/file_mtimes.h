@@ -1,5 +1,5 @@
-/* When the files of a box were last changed, as its snapshots tell: whoever writes them anew gives
- * them these times (ws_plan_times). Worker thread. */
+/* Times at which the files of a sandbox last changed, by its snapshots. A merge that writes the
+ * files gives them these times (ws_plan_times). Worker thread. */
 #ifndef SUPERVISOR_BOX_FILE_MTIMES_H
 #define SUPERVISOR_BOX_FILE_MTIMES_H
 

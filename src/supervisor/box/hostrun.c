@@ -104,7 +104,7 @@ static void hostrun_on_flood(void *self)
 		watch_outputs(r);
 }
 
-/* The recorder is behind: what comes stays in the pipes. */
+/* The recorder is behind: output stays in the pipes. */
 static void stop_reading(struct hostrun *r)
 {
 	loop_fd_free(&r->watch_out[0]);

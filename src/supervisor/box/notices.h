@@ -1,5 +1,5 @@
-/* What is left out of a sandbox or its recording is recorded as box.notice, once for what is the
- * same, and kept for the script. */
+/* Files left out of a sandbox or its recording are recorded as box.notice, once per cause, and
+ * kept for the script. */
 #ifndef SUPERVISOR_BOX_NOTICES_H
 #define SUPERVISOR_BOX_NOTICES_H
 

@@ -389,7 +389,7 @@ static bool open_already(struct call *c)
 	return true;
 }
 
-/* Nobody waits for it any more: it is closed, as soon as it is there. */
+/* No caller waits for the sandbox now: it is closed once it is open. */
 static void cancel_opener(struct call *c)
 {
 	struct super *s = c->super;
@@ -550,7 +550,7 @@ static json_t *caps_of(const struct box *b)
 	return o;
 }
 
-/* The box is there, and so is the first snapshot: the script may go on. */
+/* The sandbox and its first snapshot are there: the script continues. */
 static void answer_opener(struct super *s, struct super_box *sb)
 {
 	struct call *c = sb->opener;

@@ -36,12 +36,13 @@ json_t *super_box_notices(struct super *s, uint64_t box);
 /* box.warn */
 void super_box_warn(struct super *s, uint64_t box, const char *fix, const char *fmt, ...)
 	PRINTF(4, 5);
-/* box_continue.c: frozen boxes go on: for @agent those that it uses and nobody else who stands, for
- * 0 all. What stays is told in the "text" of @out. */
+/* box_continue.c: thaws frozen sandboxes. @agent: those that only it uses, or other running
+ * agents; 0: all. The "text" of @out names those that stay frozen. */
 void super_box_continue(struct super *s, uint64_t agent, uint64_t cause, json_t *out);
-/* @c is answered when the box has gone; false: it has, or somebody else waits for that. */
+/* Answers @c once the sandbox is closed. False: it is closed already, or another caller waits
+ * for this. */
 bool super_box_await_end(struct call *c, uint64_t box);
-/* What went through the proxies with placeholder @key, of boxes that are open. Returns owned. */
+/* The use of the proxies with placeholder @key, of open sandboxes. Returns owned. */
 json_t *super_box_proxy_usage(struct super *s, const char *key);
 /* boxes_ops.state_dir */
 char *super_box_state(void *super, uint64_t box, const struct box_opts *o);

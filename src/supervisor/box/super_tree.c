@@ -142,7 +142,7 @@ void tree_job_add(struct trees *t, struct tree_job *j)
 	job_start(t);
 }
 
-/* --- the store of a job: what it adds goes into one set, what it reads comes from the file --- */
+/* --- the store of a job: new objects go into one set, reads come from the file --- */
 
 static void store_add(void *self, enum object_type type, const void *bytes, size_t len,
 		      struct object_id *id_out)

@@ -1,6 +1,6 @@
-/* The files of one box over time: snapshots after actions, going back, copying, merging back.
- * Composes src/sandbox/workspace with loop, recorder and gate: what is heavy runs on a worker, what
- * is recorded is appended here. */
+/* The files of one sandbox over time: snapshots after actions, rollback, copies, and merges.
+ * Composes src/sandbox/workspace with loop, recorder, and policy check: heavy work runs on a
+ * worker, events are appended here. */
 #ifndef SUPERVISOR_BOX_SUPER_TREE_H
 #define SUPERVISOR_BOX_SUPER_TREE_H
 
@@ -50,8 +50,8 @@ void trees_after_action(struct trees *t, uint64_t action);
 
 NODISCARD int trees_merge_command(const struct tree_request *rq, const json_t *opts,
 				  struct err *err);
-/* pick: one part of the changes is taken, left, or has a comment, which the agent is told. Answered
- * at once. */
+/* pick: accepts or rejects one part of the changes, or comments on it; the agent receives the
+ * comment. Answered at once. */
 NODISCARD int trees_pick_command(const struct tree_request *rq, const json_t *opts, json_t *out,
 				 struct err *err);
 /* Before @action is approved: what "path" and "hunks" name is all that a merge will take. Nothing

@@ -1,4 +1,4 @@
-/* Going back: rollback to a snapshot, undo of what was done last, and copies (forks). */
+/* Going back: rollback to a snapshot, undo of the last change, and copies (forks). */
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -100,7 +100,7 @@ static void back_start(void *self, struct action *a)
 
 static void back_cancel(void *self, struct action *a, const char *how)
 {
-	(void)self; /* half of a rollback helps nobody: it goes on to its end */
+	(void)self; /* half of a rollback helps no user: it runs to its end */
 	(void)a;
 	(void)how;
 }

@@ -1,5 +1,5 @@
-/* box:diff: what has changed between two snapshots, as a table and as a patch. Reads only what is
- * recorded. */
+/* box:diff: the changes between two snapshots, as a table and as a patch. Reads only the
+ * recording. */
 #include <stdlib.h>
 #include <string.h>
 

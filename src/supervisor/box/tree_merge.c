@@ -74,7 +74,7 @@ struct layer_merge {
 	struct merge_step *step;
 	char **message;
 	size_t nr;
-	/* the steps, if the agent made commits; then there are none of the others */
+	/* the steps, if the agent made commits; the other fields are then empty */
 	struct agent_steps agent;
 	struct merge_choices choices;
 	struct tree_had had;
@@ -248,7 +248,7 @@ static void merge_work(struct tree_op *op)
 
 /* --- loop --- */
 
-/* With the trees of what was merged. Takes @body. */
+/* Records the merge with the trees of the merged files. Takes @body. */
 static uint64_t tree_merge_record_merge(struct tree_op *op, uint16_t kind, json_t *body)
 {
 	struct trees *t = op->t;

@@ -15,10 +15,10 @@ struct tree_op {
 	void (*work)(struct tree_op *o);
 	void (*done)(struct tree_op *o); /* answers; the op is freed afterwards */
 	const char *why;		 /* of the snapshot that is taken first */
-	/* the box stands still from the first step to the end of the last */
+	/* the sandbox stands still from the first step to the end of the last */
 	bool freeze;
-	bool kept;	   /* and does so now, between the two */
-	uint64_t from, to; /* seqs; what they mean is the op's */
+	bool kept;	   /* it is frozen now, between the two steps */
+	uint64_t from, to; /* seqs; each op defines their meaning */
 	/* seq at which the present state is recorded: who takes the op back goes there; from @work
 	 * on */
 	uint64_t before;
@@ -57,8 +57,8 @@ NODISCARD int tree_apply(struct tree_op *o, size_t i, const struct ws_diff *d,
  * into @conflicts. With @to before @from: an undo. */
 NODISCARD int tree_change(struct tree_op *o, size_t layer, uint64_t from, uint64_t to,
 			  const struct ws_store *st, struct ws_diff *d, struct strv *conflicts);
-/* Worker, as an op's @work: @rounds with a store for what is merged, then what is there is recorded
- * in any case. */
+/* Worker, as an op's @work: runs @rounds with a store for merged objects, then records the
+ * resulting files in any case. */
 void tree_change_work(struct tree_op *o,
 		      int (*rounds)(struct tree_op *o, const struct ws_store *st));
 /* Its paths, as people name them, appended to @paths; the names of conflicts, the first few. */

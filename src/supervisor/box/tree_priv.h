@@ -1,4 +1,4 @@
-/* Between super_tree.c (snapshots) and tree_*.c (what is done with them). */
+/* Between super_tree.c (snapshots) and tree_*.c (operations on them). */
 #ifndef SUPERVISOR_BOX_TREE_PRIV_H
 #define SUPERVISOR_BOX_TREE_PRIV_H
 
@@ -74,7 +74,7 @@ struct trees {
 	uint64_t agent;	       /* who had an action in it last; 0 = none */
 	uint64_t undo;	       /* seq before the last rollback; 0 = none */
 	uint64_t undo_done;    /* seq of its rollback.done */
-	/* the box stands for one of before, whose files it may go on with */
+	/* the sandbox replaces an earlier one and may continue its files */
 	bool again;
 	char *merged_ref;
 	struct err broken; /* the layers could not be opened: why */

@@ -1,6 +1,6 @@
-/* What people say of single parts of a box's changes, and a merge of a script that waits until
- * somebody has looked at them (box:merge{ review = true }): it is held like every action that asks,
- * and the approval carries what was taken. */
+/* Reviews of single parts of a sandbox's changes, and a script's merge that waits for a review
+ * (box:merge{ review = true }). Such a merge is pending approval, and the approval carries the
+ * accepted parts. */
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,7 +12,7 @@
 
 struct review {
 	struct review_pick got;
-	struct strv left; /* keys of the parts that somebody left, as things stand */
+	struct strv left; /* keys of the rejected parts */
 	json_t *comments; /* since the last merge */
 };
 

@@ -1,5 +1,5 @@
-/* Undo of one action on the files of now: what its snapshot changed is taken back, by lines where a
- * file has changed again since; where that does not go nothing is touched at all. */
+/* Undo of one action on the current files. The changes of its snapshot are reverted, by lines if
+ * a file has changed since. If this is impossible, no file is touched. */
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -68,7 +68,7 @@ int tree_change(struct tree_op *o, size_t layer, uint64_t from, uint64_t to,
 	return rc;
 }
 
-/* What undoes the snapshot @seq, on the files of now. */
+/* Reverts the snapshot @seq on the current files. */
 static int tree_undo_one_snapshot(struct undo_one *u, uint64_t seq, const json_t *body,
 				  const struct ws_store *st, bool apply)
 {

@@ -1,6 +1,6 @@
-/* Room on the disk that the session file lies on: when it becomes little people are told once
- * (super.warn, topic room), and again when there is room once more. It is looked at as the record
- * grows, at most once a second; while it is little, also when nothing happens. Loop thread only. */
+/* Free space on the disk of the session file. The user is warned once when it becomes low
+ * (super.warn, topic room), and notified when space is free again. Checked as the recording
+ * grows, at most once a second; while space is low, also without events. Loop thread only. */
 #ifndef SUPERVISOR_CORE_DISK_SPACE_H
 #define SUPERVISOR_CORE_DISK_SPACE_H
 
@@ -9,8 +9,8 @@
 
 struct super;
 
-/* Less than 1 GiB and less than a tenth of the disk is left; @bytes_out: how much. False also when
- * nobody can tell. */
+/* True if less than 1 GiB and less than a tenth of the disk is free; @bytes_out: the free bytes.
+ * False also if the free space is unknown. */
 bool disk_space_is_little(const char *path, uint64_t *bytes_out);
 
 void disk_space_look(struct super *s); /* the record has grown */

@@ -20,8 +20,8 @@ static void child_gone(void *self, int fd, unsigned events)
 	free(w);
 }
 
-/* The command is the user's own, from his configuration; what it is told comes in the environment,
- * never in its text. */
+/* The command comes from the user's configuration. Its input comes in the environment, never in
+ * its text. */
 void super_notify(struct super *s, const char *title, const char *text)
 {
 	if (!s->opts->notify)

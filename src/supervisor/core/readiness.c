@@ -9,7 +9,7 @@
 #include "base/fd.h"
 #include "base/log.h"
 
-/* A box can take long to open (an image is fetched): it is told that it runs nevertheless. */
+/* A sandbox can take long to open (while an image is fetched): the session then reports ready. */
 enum { STAND_MS = 5000 };
 
 static void readiness_tell(const struct super_opts *o, json_t *line)

@@ -21,7 +21,7 @@ struct super_opts {
 	/* files ("lua:PATH": of the library), NULL-terminated; may be NULL */
 	const char *const *policy;
 	const char *notify; /* notification command (sh -c); may be NULL */
-	/* a filter: of what is held it is told only of what this finds; NULL: of all */
+	/* a filter: notifies only of matching pending actions; NULL: of all */
 	const char *notify_when;
 	/* {"uusd":..,"tokens":..,"time_us":..,"steps":..,"actions":..} or NULL; borrowed */
 	json_t *budget;
@@ -51,7 +51,7 @@ struct super_opts {
 	bool step;		  /* pause before the first action */
 	bool no_input;		  /* ask = deny */
 	bool accept_reduced;
-	/* ready_fd is told when the session stands, not when it listens (readiness.h) */
+	/* ready_fd gets its line when the session is ready, not when it listens (readiness.h) */
 	bool stand;
 	bool person; /* a client is expected to attach (line mode, console) */
 	/* gets one line {"id":..,"path":..,"socket":..} or {"error":..} when it is; -1 = none */

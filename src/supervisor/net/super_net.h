@@ -1,4 +1,4 @@
-/* The way out of a box with an allow list: a proxy on this side, every connection an action. */
+/* The network of a sandbox with an allow list: a proxy on the host, every connection an action. */
 #ifndef SUPERVISOR_NET_SUPER_NET_H
 #define SUPERVISOR_NET_SUPER_NET_H
 
@@ -13,7 +13,7 @@ void net_env(struct strv *env);
 const struct policy *net_allow(struct super *s, const char *file, uint64_t box,
 			       const json_t *hosts);
 void net_disallow(struct super *s, const struct policy **rules); /* sets it to NULL */
-/* @host: what is let through. The proxy begins with net_attach, when the box is there. */
+/* @host: the allowed hosts. The proxy starts with net_attach, when the sandbox is open. */
 struct net *net_new(struct super *s, uint64_t box, const char *const *host, size_t nr);
 void net_attach(struct net *n, struct box *b);
 void net_free(struct net **n);

@@ -1,4 +1,4 @@
-/* What 'continue' comes to in frozen boxes, and what the person is told of those that stay. */
+/* The effect of 'continue' on frozen sandboxes, and the message about those that stay frozen. */
 #include "supervisor/box/super_box.h"
 #include "supervisor/core/core.h"
 

@@ -61,7 +61,7 @@ int command_args_agent(struct ask_for *a, uint64_t *out, struct err *err)
 	return 0;
 }
 
-/* "fix-1, fix-2", for whoever has named none of them. */
+/* "fix-1, fix-2", for a command that names none of them. */
 static void known_boxes(const struct super *s, struct buf *out)
 {
 	size_t nr = boxes_count(s->boxes);
@@ -70,7 +70,8 @@ static void known_boxes(const struct super *s, struct buf *out)
 	buf_puts(out, nr > NAMES_MAX ? ", .." : "");
 }
 
-/* Some take the box as a word, some as an option: what is said is what can be typed. */
+/* Some commands take the sandbox as an argument, others as an option: the error shows the right
+ * syntax. */
 static int command_args_several(const struct ask_for *a, struct err *err)
 {
 	CLEANUP(buf_release) struct buf known = BUF_INIT;

@@ -1,5 +1,5 @@
-/* What people run on the host by their own hand, outside every box: nothing judges it, but it
- * stands in the record before it runs, and its end after it. */
+/* Commands that the user runs on the host, outside every sandbox. No policy check applies. Each
+ * command is recorded before it runs, and its end after it. */
 #ifndef SUPERVISOR_PEOPLE_HOST_COMMAND_LOG_H
 #define SUPERVISOR_PEOPLE_HOST_COMMAND_LOG_H
 

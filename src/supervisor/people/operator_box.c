@@ -102,7 +102,7 @@ int operator_box_snapshot(const struct ask_for *a, uint64_t box, const char *lab
 	return 0;
 }
 
-/* --- what is at a path, for whoever copies folders --- */
+/* --- the file at a path, for copies of directories --- */
 
 struct look {
 	struct super *s;

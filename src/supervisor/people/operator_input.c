@@ -199,7 +199,7 @@ static void operator_input_look(void *self)
 	} else if (action_state(act) != ACTION_RUNNING) {
 		operator_input_look_later(in, LOOK_MAX_MS);
 	} else if (!in->given && !in->piece.len && !in->eof) {
-		operator_input_finish(in, NULL); /* nothing: somebody is there who will send */
+		operator_input_finish(in, NULL); /* no input yet: the client will send some */
 	} else if (!in->given) {
 		operator_input_keep(in, act);
 	} else if (boxes_stdin_queued(in->super->boxes, in->action) > AHEAD_MAX) {

@@ -38,7 +38,7 @@ int cmd_waivers(struct ask_for *a, json_t *out, struct err *err);
 /* --- super_shell.c: likewise; input also of other programs of a box --- */
 int cmd_open_shell(struct ask_for *a, json_t *out, struct err *err);
 int cmd_input(struct ask_for *a, json_t *out, struct err *err);
-/* Nobody can reach the shells any more that @client opened: what waits is given up, what runs is
+/* @client has left, so its shells are unreachable: pending ones are cancelled, running ones are
  * hung up. */
 void shells_left(struct super *s, uint64_t client);
 

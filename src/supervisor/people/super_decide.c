@@ -170,7 +170,7 @@ int cmd_deny(struct ask_for *a, json_t *out, struct err *err)
 	return super_decide(a, &d, out, err);
 }
 
-/* Looked at, and left: with a note for whoever comes next. */
+/* Defers an action: you looked at it and left it undecided, with a note for the next reviewer. */
 int cmd_defer(struct ask_for *a, json_t *out, struct err *err)
 {
 	struct decide d = { .decision = DECIDE_LATER };

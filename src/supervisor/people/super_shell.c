@@ -1,5 +1,5 @@
-/* A person's own shell in a box: an action of kind shell, what is typed into it and how large its
- * terminal is. Its output is read from the record. */
+/* A user's own shell in a sandbox: an action of kind shell, with its input and terminal size.
+ * Its output is read from the recording. */
 #include <inttypes.h>
 #include <signal.h>
 #include <stdlib.h>

@@ -1,17 +1,14 @@
-/* Terminals of programs in sandboxes, and the clients that use them: bytes pass as they are, in
- * both directions.
+/* Terminals of programs in sandboxes, and the clients that use them. Bytes pass unchanged in both
+ * directions.
  *
- *  1. A terminal is that of an action with pty. One client at a time types at it and sees it;
- *  another one takes it over only
- *     when it says so. A client that goes away detaches; the program runs on.
- *  2. Output goes to the client when it is read from the terminal, beside the recording, with
- *  values of declared secrets
- *     replaced. Output that could begin such a value waits RELEASE_MS at most. A client that
- *     doesn't read stops the program.
- *  3. The size that a client names before the program starts is the one that it starts with.
- *  4. Input is not recorded ("off"), is counted ("counts"), or is recorded before it goes in
- *  ("full"; not while the terminal's
- *     echo is off). An action says which in args.record_input.
+ * 1. A terminal belongs to an action with pty. One client at a time types and reads; another one
+ *    takes over only on explicit request. A client that leaves detaches; the program continues.
+ * 2. A client receives output when it is read from the terminal, in parallel with the recording,
+ *    with values of declared secrets replaced. Output that may start such a value waits RELEASE_MS
+ *    at most. A client that doesn't read stops the program.
+ * 3. The program starts with the size that a client gave before the start.
+ * 4. Input is not recorded ("off"), is counted ("counts"), or is recorded before it is passed on
+ *    ("full"; not while the terminal's echo is off). The action's args.record_input names the mode.
  * Loop thread only. */
 #ifndef SUPERVISOR_PEOPLE_TERMINAL_HUB_H
 #define SUPERVISOR_PEOPLE_TERMINAL_HUB_H

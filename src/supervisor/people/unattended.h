@@ -1,7 +1,7 @@
-/* Nobody is attached who could decide: the box of what waits stands still until somebody comes or
- * it is decided (boxes_auto_freeze; recorded as box.frozen with its reason). Who only watches, and
- * a command from another shell that comes and goes, is not somebody who is there. Loop thread
- * only. */
+/* While no attached client can decide, the sandbox of a pending action is frozen until a client
+ * attaches or the action is decided (boxes_auto_freeze; recorded as box.frozen with its reason).
+ * A client that only watches, or a single command from another shell, does not count as
+ * attached. Loop thread only. */
 #ifndef SUPERVISOR_PEOPLE_UNATTENDED_H
 #define SUPERVISOR_PEOPLE_UNATTENDED_H
 

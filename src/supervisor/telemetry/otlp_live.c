@@ -42,7 +42,7 @@ struct otlp_live {
 	struct buf metrics_body;
 	struct err read_err;
 	uint64_t *open;
-	/* of what was taken */
+	/* of the batch that was read */
 	uint64_t sent, ended, failed;
 	bool last_sent;
 	/* of the request under way */
@@ -108,7 +108,7 @@ int otlp_live_check(const json_t *conf, struct err *err)
 	return 1;
 }
 
-/* --- what people are told --- */
+/* --- warnings --- */
 
 static void otlp_live_later(struct otlp_live *l)
 {
@@ -198,7 +198,7 @@ static void look_partial(struct otlp_live *l)
 		otlp_live_left_out(l, why);
 }
 
-/* Whoever asks for a log-in on the way answers 200, too, and has taken nothing. */
+/* A proxy that asks for a login answers with a page and status 200, but has accepted nothing. */
 static bool is_page(const struct buf *answer)
 {
 	const char *p = buf_cstr(answer);

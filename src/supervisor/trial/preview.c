@@ -230,7 +230,7 @@ static void answer_now(void *self)
 	free(a);
 }
 
-/* The box goes on, then whoever asked is told, once it can be read. */
+/* Lets the sandbox continue, then answers the caller once the end is committed. */
 static void preview_let_go(struct preview *p)
 {
 	struct super *s = p->s;
@@ -395,7 +395,7 @@ static uint64_t record_started(const struct preview *p)
 				  p->action, body);
 }
 
-/* Is there a second box to be had that holds a try in? */
+/* Checks that a second sandbox can contain the dry run. */
 static int can_be_tried(struct super *s, const struct trees *t, struct err *err)
 {
 	const struct driver *d = t->box->driver;

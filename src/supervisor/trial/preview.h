@@ -1,29 +1,31 @@
-/* The effect preview: what would a held action do? Its box is frozen, the action runs in a second
- * box whose files are a throw-away layer above the live ones (where the workspace is a copy: a copy
- * of it), without network, for at most 30 s; then the box goes on as it was. Of a box that lies
- * elsewhere the second one is opened there, too, on a copy of its workspace; what is on a network
- * there runs without sockets. A box without walls (profile none) is refused.
+/* The dry run: what would a pending action do? Its sandbox is frozen and the action runs in a
+ * second sandbox without network, for at most 30 s. The second sandbox has a throw-away layer
+ * above the live files, or a copy of a copied workspace. Then the first sandbox continues. For a
+ * remote sandbox the second one is opened remotely, on a copy of the workspace. If it has a
+ * network, the command runs without sockets. A sandbox without isolation (level none) is
+ * refused.
  *
- * Laws: preview.started is durable before anything of it begins. The live upper is a lower of the
- * second box only while its own box is frozen and locked at the gate. Nothing of a preview is the
- * action: no event of an action's life is written, budgets and policy do not see it. A promote
- * applies the recorded difference, as a decision on the action; it is refused when intent or files
- * are not what the preview began with. Loop thread only. */
+ * Invariants: preview.started is durable before the dry run starts. The live upper layer is a
+ * lower layer of the second sandbox only while its own sandbox is frozen and locked in the
+ * policy check. A dry run is not the action: no event of the action's life is written, and
+ * budgets and policy ignore it. Applying it applies the recorded difference, as a decision on
+ * the action. This is refused if the intent or the files have changed since the start. Loop
+ * thread only. */
 #ifndef SUPERVISOR_TRIAL_PREVIEW_H
 #define SUPERVISOR_TRIAL_PREVIEW_H
 
 #include "supervisor/box/super_tree.h"
 
-/* @rq: ticket (answered when it is over), cause, who; its box is found. -1: @err, nothing begun. */
+/* @rq: ticket (answered when it is over), cause, who; its box is found. -1: @err, nothing
+ * started. */
 NODISCARD int preview_begin(const struct tree_request *rq, uint64_t action, struct err *err);
 /* Answers the ticket once the decision is taken or refused. @message and @intent as in struct
  * decide. */
 NODISCARD int preview_promote(const struct tree_request *rq, uint64_t action, const char *message,
 			      const struct hash *intent, struct err *err);
-/* Hosts that a preview of it has asked for, [{host, port, why}]; borrows. NULL: none is known. */
+/* Hosts that a dry run of @action requested, [{host, port, why}]; borrows. NULL: none is known. */
 const json_t *preview_hosts(const struct super *s, uint64_t action);
-/* The action is no longer held: its preview is cut off or thrown away (not one that is being
- * promoted). */
+/* The action was decided: its dry run is stopped or dropped, except while it is being applied. */
 void preview_unheld(struct super *s, uint64_t action);
 void preview_box_gone(struct super *s, uint64_t box);
 /* Those under way end as soon as they can; s->background falls when they have. */

@@ -1,5 +1,6 @@
-/* Are the files still those that a preview began with? Repositories by their snapshots, which name
- * contents; /home/agent, which has none, by the stamps of what was written there. */
+/* Checks that the files are still those at the start of the dry run. Repositories are compared
+ * by their snapshots, which name contents. /home/agent has no snapshots and is compared by the
+ * time stamps of its files. */
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>

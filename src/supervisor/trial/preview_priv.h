@@ -15,8 +15,8 @@ enum {
 enum preview_stage {
 	PREVIEW_BARRIER, /* preview.started is on its way to the disk */
 	PREVIEW_QUIET,	 /* waits until no file action runs in the box */
-	PREVIEW_LOOKING, /* the box is frozen, its files are looked at */
-	PREVIEW_OPENING, /* and of a copy: what it began with is looked at */
+	PREVIEW_LOOKING, /* the sandbox is frozen, its files are read */
+	PREVIEW_OPENING, /* of a copy: its files at the start are read, too */
 	PREVIEW_RUNNING,
 	PREVIEW_ASKING, /* counters of the second box's network */
 	PREVIEW_WALKING,
@@ -59,16 +59,16 @@ struct preview {
 	struct egress *egress;
 	bool cancelled, locked, paused, promoting, net;
 	bool copy;    /* the second box has a copy, not a layer above the live one */
-	bool partial; /* of a box that lies elsewhere: its workspace alone */
-	bool offline; /* it is on a network: what runs is kept off it by hand */
+	bool partial; /* of a remote sandbox: only its workspace */
+	bool offline; /* its sandbox is on a network; the command gets none */
 	int64_t began_us, took_us;
 	uint64_t quiet_tries;
-	/* what came of it */
+	/* the result */
 	const char *end; /* "ok" "timeout" "cancelled" "failed" */
 	struct err err;
 	int code, signal, left;
 	int64_t bytes[2], refused, names, local, tmp;
-	bool flooded, hash_only, blind; /* blind: nobody can tell whether it wanted the network */
+	bool flooded, hash_only, blind; /* blind: network use can't be observed */
 	struct buf answer;		/* of the question after the run */
 	json_t *hosts, *files;
 	int64_t more, added, removed;
@@ -83,7 +83,7 @@ void preview_open(struct preview *p); /* the box is frozen */
 void preview_cut(struct preview *p);  /* the run is to end now */
 /* preview.c */
 void preview_closed(struct preview *p);		       /* the second box has gone, or never was */
-void preview_drop(struct preview *p, const char *why); /* cannot be promoted any more; frees it */
+void preview_drop(struct preview *p, const char *why); /* it can't be applied now; frees it */
 /* preview_hash.c: H of the files of @t as they are, /home/agent included. Worker. */
 NODISCARD int preview_hash(struct trees *t, struct hash *out, struct err *err);
 /* The counters of /proc/net/snmp and snmp6, one "Name: columns" line and one of values; 0 when it

@@ -45,7 +45,7 @@ static int preview_promote_load(struct trees *t, uint64_t seq, struct ws_view *v
 	return body ? ws_view_load(v, tree_store(t, &st), body, err) : -1;
 }
 
-/* What is held by hash only still lies in the folders that were put away. */
+/* Contents kept only as a hash are still in the removed layer's directories. */
 static int upper_of(const struct preview *p, size_t i)
 {
 	return p->layer[i].upper
@@ -196,7 +196,7 @@ static void preview_promote_start(void *self, struct action *a)
 
 static void preview_promote_cancel(void *self, struct action *a, const char *how)
 {
-	(void)self; /* half of a difference helps nobody: it goes on to its end */
+	(void)self; /* half of a difference helps no user: it runs to its end */
 	(void)a;
 	(void)how;
 }

@@ -82,7 +82,7 @@ static int take_layer(struct preview *p, size_t i, struct ws_store *st, json_t *
 	return ws_take(ly->ws, st, &how, body, err) < 0 ? -1 : 0;
 }
 
-/* Worker: a copy is compared with what it was before anything ran in it. */
+/* Worker: takes a snapshot of a copy before anything runs in it. */
 static void prime_work(void *self)
 {
 	struct preview *p = self;

@@ -44,7 +44,7 @@ static json_t *origin_json(const struct redo *r)
 
 /* --- the end --- */
 
-/* redo.ended can be read: whoever asked is told. */
+/* redo.ended is committed: the caller gets its answer. */
 static void redo_ended(void *self)
 {
 	struct redo *r = self;
@@ -146,7 +146,7 @@ static void redo_ran(void *self, const struct action_result *res)
 
 /* --- the run --- */
 
-/* What ran: as a person had edited it, if somebody did. */
+/* The arguments of the recorded run, as edited by a reviewer. */
 static json_t *as_it_ran(const struct redo *r)
 {
 	static const char *const edited[] = { "argv", "cmd", "cwd" }, *const gone[] = { "env",

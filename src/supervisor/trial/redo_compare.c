@@ -195,7 +195,7 @@ void redo_compare(struct redo *r, struct trees *t, struct err *err)
 	if (session_open(&now, record_path(r->s->record), err) < 0)
 		return;
 	bool same = put_status(r);
-	if (r->now) { /* other files: what it prints and changes may well differ */
+	if (r->now) { /* other files: output and changes may differ */
 		session_close(&now);
 		json_put_flag(r->result, "same", same);
 		return;

@@ -147,7 +147,7 @@ static void redo_promote_start(void *self, struct action *a)
 
 static void redo_promote_cancel(void *self, struct action *a, const char *how)
 {
-	(void)self; /* half of a difference helps nobody: it goes on to its end */
+	(void)self; /* half of a difference helps no user: it runs to its end */
 	(void)a;
 	(void)how;
 }
