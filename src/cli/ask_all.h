@@ -1,6 +1,5 @@
-/* What the supervisors of several sessions say at the door: asked side by side, with one deadline
- * for all of them together, so that those which do not answer (stopped, hung, somebody else's) cost
- * the time of one. */
+/* Asks the supervisors of several sessions for their state, in parallel and with one deadline.
+ * Silent ones (stopped, hung, foreign) together cost the time of one. */
 #ifndef CLI_ASK_ALL_H
 #define CLI_ASK_ALL_H
 

@@ -184,7 +184,7 @@ static char *target_there(struct box_cp *cp, const char *path, const char *name,
 	return NULL;
 }
 
-/* Git runs what stands in a .git, and it holds credentials. */
+/* Git runs files in a .git, which also holds credentials. */
 static bool is_gits(struct box_cp *cp, const char *shown, const char *path)
 {
 	if (!ws_path_is_git(path, strlen(path)))

@@ -1,7 +1,6 @@
-/* sandbox cp of a folder. It walks here, entry by entry, and each file is one action: so a rule for
- * a path holds for it no matter how it is copied. Links in a folder are not followed, on neither
- * side: it brings nothing from outside of it. FROM itself may be one: whoever names it wants what
- * it leads to. */
+/* sandbox cp of a directory. It walks the tree entry by entry, and each file is one action: a
+ * rule for a path applies to every way of copying. Links in a directory are not followed on
+ * either side, so that no outside file is copied. FROM itself may be a link and is followed. */
 #include <dirent.h>
 #include <errno.h>
 #include <poll.h>
@@ -144,7 +143,7 @@ static void box_cp_tree_copy_entry(struct box_cp *cp, const char *path, const ch
 	const char *from = cp->put ? host : path;
 	const char *slash = strrchr(from, '/'), *name = slash ? slash + 1 : from;
 	bool dir = !strcmp(kind, "dir");
-	/* git runs what stands in one, and it holds credentials */
+	/* git runs files in a .git, which also holds credentials */
 	if (ws_path_is_git(name, strlen(name)))
 		box_cp_tree_stays(cp, from, "git's own");
 	else if (cp->put && masks_name_suspect(name, dir))

@@ -17,9 +17,9 @@ NODISCARD int box_reach(struct cmd_ctx *ctx, const struct box_place *p, const ch
 /* Sends @nr words. @reply is the caller's, with the session put into it. */
 NODISCARD int box_order(struct control_client *c, const char *const *word, size_t nr,
 			json_t **reply, struct err *err);
-/* A line for people, unless they want none. */
+/* Prints a line for the user, except with --quiet. */
 void box_say(struct cmd_ctx *ctx, const char *line);
-/* A rule wants a word typed for it: *status says so. */
+/* If a rule requires a typed confirmation, prints this and sets *status. */
 bool box_waits(struct cmd_ctx *ctx, const json_t *reply, int *status);
 
 enum { BOX_CP_FLIGHT = 32 };
@@ -29,7 +29,7 @@ struct box_cp {
 	struct cmd_ctx *ctx;
 	struct control_client *c;
 	const char *box;
-	bool put, gone;		    /* gone: the session does not answer any more */
+	bool put, gone;		    /* gone: the session has stopped answering */
 	uint64_t files, bytes, out; /* copied; out: stayed out */
 	int status;		    /* of the first that failed */
 	struct cp_flight {
@@ -39,14 +39,14 @@ struct box_cp {
 	size_t nr_flight;
 	int64_t shown_us; /* when a line last said how far it is; 0: none has */
 };
-/* @path of the box and @host, absolute, one file. Exit status; what failed has been said. */
+/* @path of the sandbox and @host, absolute, one file. Exit status; a failure has been reported. */
 int box_cp_file(struct box_cp *cp, const char *path, const char *host);
-/* What came of one: said, counted. Exit status. */
+/* Reports and counts the result of one copy. Exit status. */
 int box_cp_came(struct box_cp *cp, json_t *reply, const char *path, const char *host);
 /* What is at @path: the answer of box_look. Returns owned or NULL. */
 json_t *box_cp_look(struct box_cp *cp, const char *path, struct err *err);
-/* The folder @path of the box into the folder @host, which is made if need be, or the other way
- * round. Goes on after what fails; cp->status says whether something did. */
+/* Copies the directory @path of the sandbox into the directory @host, which is made if needed,
+ * or the other way round. Continues after a failure; cp->status reports whether one occurred. */
 void box_cp_tree(struct box_cp *cp, const char *path, const char *host);
 
 #endif

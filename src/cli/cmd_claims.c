@@ -51,7 +51,7 @@ static void cmd_claims_print(struct cmd_ctx *ctx, const json_t *c)
 	print_ran(ctx, c);
 }
 
-/* @name of an agent that claims nothing is no mistake; one of nobody is. */
+/* An agent without claims is not an error; an unknown @name is. */
 static int is_agent(struct session *s, const char *name, struct err *err)
 {
 	struct sql_table t;

@@ -1,5 +1,5 @@
-/* sandglass compare A B [C...]: sessions side by side, aligned by what they did; the first
- * difference; which of many ended with the same files and which took the same way. */
+/* sandglass compare A B [C...]: sessions side by side, aligned by their actions; the first
+ * difference; the sessions that ended with the same files or took the same action sequence. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -21,8 +21,8 @@ enum { STEPS_MAX = 2000000, AROUND = 3 };
 
 /* Its texts are keys of run.texts: long sessions say the same again and again. */
 struct step {
-	/* "exec make test": what is compared; of a model call, which one is asked is no part of the
-	 * way */
+	/* "exec make test": the compared text; the model of a call is not part of the action
+	 * sequence */
 	const char *key;
 	const char *what;    /* as it is printed */
 	const char *outcome; /* "exit 0", "denied" */
@@ -80,8 +80,7 @@ static int take_step(void *self, const struct past_action *a, struct err *err)
 	struct step *s = &r->step[r->nr++];
 	s->id = a->id;
 	s->agent = cmd_compare_kept(r->texts, mem_strdup(json_str(a->row, "agent", "")), NULL);
-	/* what was removed can be told from anything else, also from what another session has
-	 * removed */
+	/* a redacted text differs from every other, also from a redacted text of another session */
 	s->what = cmd_compare_kept(r->texts,
 				   a->requested ? mem_printf("%-5s %s", kind, buf_cstr(&what))
 						: mem_printf("(redacted in %s)", session_id(a->s)),
@@ -246,7 +245,7 @@ static size_t cmd_compare_kinds(const struct run *r, size_t nr, bool tree)
 	return n;
 }
 
-/* Letters go on with each that is new. */
+/* Each new one gets the next letter. */
 static char cmd_compare_letter(const struct run *r, size_t i, bool tree)
 {
 	size_t of = tree ? r[i].same_tree : r[i].same_way;

@@ -199,7 +199,7 @@ static int cmd_config_load(struct config *c, struct err *err)
 	return c->ctx->profile ? add_profile(c, c->ctx->profile, err) : 0;
 }
 
-/* Keys may stand in a file by value although they should not. */
+/* A key's value may be in a file although it should not. */
 static bool cmd_config_hidden(const char *name)
 {
 	if (!strncmp(name, PROFILES, strlen(PROFILES)) && strchr(name + strlen(PROFILES), '.'))
@@ -505,7 +505,7 @@ char *config_sessions(struct cmd_ctx *ctx)
 	    !cmd_config_mentions(PROJECT_FILE, "sessions") &&
 	    !cmd_config_mentions(SYSTEM_FILE, "sessions"))
 		return paths_sessions();
-	/* what is wrong in a file, or not trusted, is told by what needs it */
+	/* errors in a file, and untrusted files, are reported by the commands that need it */
 	struct cmd_ctx silent = *ctx;
 	silent.err = fopen("/dev/null", "we");
 	int rc = silent.err ? config_open(&c, &silent, &err) : -1;
@@ -524,7 +524,7 @@ void config_user(struct cmd_ctx *ctx)
 	struct err err = ERR_INIT;
 	const char *set = getenv("SANDGLASS_USER");
 	if ((set && *set) || config_open(&c, ctx, &err) < 0)
-		return; /* a wrong file is told by what needs it */
+		return; /* an invalid file is reported by the commands that need it */
 	CLEANUP(free_ptr) char *user = config_value(c, "user");
 	if (user)
 		setenv("SANDGLASS_USER", user, 1);

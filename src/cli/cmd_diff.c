@@ -1,4 +1,4 @@
-/* sandglass diff: what has changed in the files of a session's boxes, from recorded snapshots
+/* sandglass diff: the changes in the files of a session's sandboxes, from recorded snapshots
  * alone. */
 #include <fnmatch.h>
 #include <signal.h>

@@ -1,5 +1,5 @@
-/* sandglass doctor: what this machine can do, what is missing, how to repair it; and everything of
- * ours that lies on it. */
+/* sandglass doctor: the abilities of the host, missing parts and their repair, and the
+ * files of sandglass on it. */
 #include <dirent.h>
 #include <fcntl.h>
 #include <ftw.h>
@@ -33,11 +33,11 @@
 struct doctor {
 	struct cmd_ctx *ctx;
 	const json_t *secrets; /* of the configuration: where values are */
-	bool unread;	       /* the configuration: no command goes on with that */
+	bool unread;	       /* the configuration: no command continues with such a file */
 	size_t bad;
 };
 
-/* Not well, well, or well without: what is not here and need not be. */
+/* Bad, good, or optional and missing. */
 enum found { MISSING, THERE, NOT_HERE };
 
 static void cmd_doctor_say(struct doctor *d, const char *name, enum found found, const char *value,
@@ -432,7 +432,7 @@ static void print_elsewhere(void *self, const char *driver, const char *where, c
 	struct cmd_ctx *ctx = self;
 	CLEANUP(buf_release) struct buf safe = BUF_INIT;
 	if (!strcmp(driver, driver_container.name) && container_there(where) == 0) {
-		/* an engine removes the containers of a killed supervisor by itself */
+		/* an engine removes the containers of a killed supervisor itself */
 		remote_orphans_gone(box);
 		return;
 	}

@@ -25,8 +25,8 @@ struct lister {
 	uint64_t again; /* look again from this one on; 0 = from seq */
 };
 
-/* What passes between a script and us is what the rest came from: hundreds of lines that say
- * nothing to who looks for what was done. Machines, and who names it, get it. */
+/* The frames between a script and the supervisor: hundreds of lines that don't help to find an
+ * action. They are listed with --json, --all, or a filter that names them. */
 static bool cmd_events_left_out(const struct lister *l, const struct event *ev)
 {
 	return !l->filter && !l->ctx->json && !cmd_has(l->ctx, "all") &&
@@ -103,8 +103,8 @@ static int print_match(struct lister *l, uint64_t seq, struct err *err)
 	return 0;
 }
 
-/* An action matches by what becomes of it, perhaps long after it was asked for: what is still open
- * is looked at again. Fills the oldest action that has not ended by @head. */
+/* An action matches by its later events, perhaps long after its request: open actions are
+ * checked again. Fills the oldest action that has not ended by @head. */
 static int find_open(struct lister *l, uint64_t head, uint64_t *oldest_out, struct err *err)
 {
 	struct feed *feed;

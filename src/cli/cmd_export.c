@@ -1,4 +1,4 @@
-/* sandglass export: a session in the form of somebody else's. */
+/* sandglass export: a session in a third-party format. */
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>

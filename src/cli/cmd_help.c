@@ -1,4 +1,4 @@
-/* sandglass help, version, and what it says without a word. */
+/* sandglass help, version, and the text printed without a command. */
 #include <string.h>
 #include <sys/utsname.h>
 #include <unistd.h>

@@ -20,7 +20,7 @@ static const char *const cmd_hook_told[] = { "PreToolUse",   "PostToolUse", "Use
 					     "SessionStart", "SessionEnd",  "Stop",
 					     "Notification" };
 
-/* What is to stand in the agent's own settings, so that it tells us. */
+/* Prints the hooks for the agent's own settings. */
 static int print_settings(struct cmd_ctx *ctx, const char *agent)
 {
 	bool codex = !strcmp(agent, "codex");
@@ -36,14 +36,14 @@ static int print_settings(struct cmd_ctx *ctx, const char *agent)
 			continue;
 		json_t *one = json_object(), *row = json_object();
 		json_put_str(one, "type", "command");
-		/* Claude Code goes on after every status but 2: a program that is not there must
-		 * not let a tool run unjudged */
+		/* Claude Code continues after every status but 2: a missing program must not let
+		 * a tool run unchecked */
 		CLEANUP(free_ptr)
 		char *closed = mem_printf(
 			"%s%s", command,
 			!codex && !strcmp(cmd_hook_told[i], "PreToolUse") ? " || exit 2" : "");
 		json_put_str(one, "command", closed);
-		/* whoever decides may take long */
+		/* a reviewer may take long */
 		json_put_int(one, "timeout", strcmp(cmd_hook_told[i], "SessionEnd") ? 86400 : 3);
 		if (strstr(cmd_hook_told[i], "ToolUse"))
 			json_put_str(row, "matcher", codex ? ".*" : "*");

@@ -26,7 +26,7 @@ static void cmd_index_on_signal(int nr)
 {
 	(void)nr;
 	asked_to_end = 1;
-	/* a step that does not come to its end: what is committed is whole at any time */
+	/* ends a step that hangs: the committed part is intact at any time */
 	alarm(END_SECONDS);
 }
 

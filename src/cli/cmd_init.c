@@ -1,5 +1,5 @@
-/* sandglass init: what a project begins with: rules, settings, and types for editors. What is there
- * stays. */
+/* sandglass init: the first files of a project: rules, settings, and types for editors. Existing
+ * files stay. */
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>

@@ -276,7 +276,7 @@ static void cmd_mcp_on_ready(void *self, const struct err *err)
 
 static void cmd_mcp_on_gone(void *self, const struct err *why)
 {
-	(void)self; /* what was asked has been told so */
+	(void)self; /* the callers have their errors already */
 	(void)why;
 }
 
@@ -352,7 +352,7 @@ static int run_visit(struct visit *v, const json_t *server, const json_t *secret
 	strv_release(&env);
 	strv_release(&headers);
 	http_free(&http);
-	/* a server of ours may want a moment to end; it is not asked for ever */
+	/* a server of ours may need a moment to end; it is given a limited time */
 	while (loop_alive(v->loop))
 		loop_turn(v->loop, 50);
 	loop_free(v->loop);

@@ -121,8 +121,8 @@ static int cmd_out_put_more(struct out *o, struct err *err)
 	return 0;
 }
 
-/* The text of the model's answer, in whose record it stands alone: what was brought in from
- * elsewhere did not come bit by bit. */
+/* The text of the model's answer, for recordings without its stream: an imported answer did not
+ * arrive piece by piece. */
 static int reply_text(struct out *o, struct buf *b, struct err *err)
 {
 	CLEANUP(arena_release) struct arena arena = ARENA_INIT;

@@ -1,11 +1,10 @@
-/* policy past FILE [SESSION...]: what would this policy have said to all that was done? Nothing is
- * run but the file.
+/* policy past FILE [SESSION...]: how would this policy have judged all recorded actions? Runs only
+ * the file.
  *
- * Three things are told of an action whose answer would be another one: it ran and would be denied;
- * it ran unasked and would be asked; it was denied, by a rule or a person, and would be allowed.
- * The last kind, where it was a person, is what a change of policy must not do: exit status 1. Of
- * several sessions a table says which programs, folders and hosts would meet a change how often; -q
- * leaves it at that. */
+ * Three changes are reported. An action ran and would be denied. It ran without approval and
+ * would require one. It was denied by a rule or a user and would be allowed. The last kind, if a
+ * user denied the action, must not happen: exit status 1. For several sessions a table counts
+ * the changes by program, directory, and host; -q prints only the table. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -156,8 +155,8 @@ static void groups_release(struct past_policy *p)
 
 static enum change cmd_policy_past_change_of(const json_t *row, bool suite, enum verdict now)
 {
-	/* of what was imported nobody saw the beginning, and nobody judged it: that it ended says
-	 * that it ran */
+	/* the start of an imported action is unknown and it was never checked against policy;
+	 * its end shows that it ran */
 	bool judged = json_object_get(row, "verdict") != NULL, held = json_flag(row, "held", false);
 	bool ran = json_object_get(row, "started_us") ||
 		   (!judged &&

@@ -82,7 +82,7 @@ static int64_t cmd_prune_takes(const struct session_file *f)
 
 static void cmd_prune_choose(struct prune *p, size_t i)
 {
-	if (p->chosen[i] || !p->files.item[i].mtime_us) /* what is no file holds no session */
+	if (p->chosen[i] || !p->files.item[i].mtime_us) /* a missing file holds no session */
 		return;
 	if (lease_held(p->files.item[i].path)) {
 		p->running++;
@@ -210,7 +210,7 @@ static bool cmd_prune_uuid(const char *path, uint8_t uuid[UUID_LEN])
 static int cmd_prune_remove_one(struct cmd_ctx *ctx, const struct session_file *f, const char *why,
 				struct err *err)
 {
-	/* whoever would begin to write it now meets the lease */
+	/* a writer that starts now finds the lease taken */
 	int lease = lease_take(f->path, NULL, err);
 	if (lease < 0)
 		return -1;

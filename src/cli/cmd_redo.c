@@ -15,8 +15,7 @@
 #include "phrase/redone.h"
 #include "wire/event.h"
 
-/* What is told while it runs: read from the record, as the supervisor says that there is more of
- * it. */
+/* Progress while it runs, read from the recording whenever the supervisor announces new events. */
 struct told {
 	struct cmd_ctx *ctx;
 	struct session *read;
@@ -67,7 +66,7 @@ static void cmd_redo_on_head(void *self, uint64_t head)
 
 static void told_begin(struct told *t, const char *path)
 {
-	struct err err = ERR_INIT; /* then nothing is told, and the answer comes all the same */
+	struct err err = ERR_INIT; /* an error only hides the progress */
 	if (t->ctx->quiet || session_open(&t->read, path, &err) < 0)
 		return;
 	if (feed_new(&t->feed, t->read, FEED_ALL, 0, &err) == 0)
@@ -120,7 +119,7 @@ static void cmd_redo_end_session(const char *socket)
 	json_array_append_new(words, json_string("stop"));
 	if (control_client_open(&c, socket, NULL, NULL, NULL, &none) < 0) {
 		json_decref(words);
-		return; /* it has ended by itself */
+		return; /* it has ended already */
 	}
 	if (control_client_call(c, words, json_object(), -1, &ignored, &none) < 0)
 		none.code = ERR_NONE;

@@ -89,7 +89,7 @@ static int cmd_sandbox_attach(struct cmd_ctx *ctx, bool watch)
 				       .visit = true,
 				       .filter = cmd_opt(ctx, "filter"),
 				       .trust = !watch && cmd_has(ctx, "trust") };
-	if (cmd_opt(ctx, "host")) /* what is said of a session is read where it is */
+	if (cmd_opt(ctx, "host")) /* a remote session is read where it runs */
 		return attach_host(ctx, cmd_opt(ctx, "host"));
 	if (cmd_filter(ctx, &filter, &err) < 0)
 		return cmd_fail(ctx, &err);

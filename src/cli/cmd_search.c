@@ -83,8 +83,8 @@ static void cmd_search_print(struct search *q, struct session *s, struct agent_n
 	fprintf(q->ctx->out, "%s\n", buf_cstr(&line));
 }
 
-/* Events are read one by one, behind the index or because nothing in it leads to what is asked for:
- * said if it takes long, and on a terminal how far it is. */
+/* Events are read one by one, beyond the index or because the index has no entry for the filter.
+ * A long read prints a notice, and on a terminal its progress. */
 static void on_reading(void *self, uint64_t at, uint64_t head)
 {
 	struct search *q = self;
@@ -223,7 +223,7 @@ static int search_all(struct search *q, struct err *err)
 	return 0;
 }
 
-/* Words stand in what a script was told about an action, too: the action is what is looked for. */
+/* A script's frames hold the text of an action, too; the search looks for the action itself. */
 static int leave_out_frames(struct filter **f, struct buf *text, struct err *err)
 {
 	if (!filter_words(*f) || filter_asks_kind(*f, "host.frame") ||

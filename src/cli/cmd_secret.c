@@ -1,4 +1,4 @@
-/* secret: what is known of secrets, by name. A value goes in and never comes out. */
+/* secret: the known secrets by name. A value goes in and never comes out. */
 #include <stdlib.h>
 #include <string.h>
 #include <termios.h>

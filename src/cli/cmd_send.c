@@ -238,7 +238,7 @@ static int edit_text(struct buf *text, struct err *err)
 	return 0;
 }
 
-/* The decision is bound to what was shown: the intent's hash goes along. */
+/* The decision is bound to the action on the screen by the intent's hash. */
 static int edit_held(const struct control_client *c, const char *id, json_t *opts, struct err *err)
 {
 	CLEANUP(buf_release) struct buf text = BUF_INIT;
@@ -473,7 +473,7 @@ static int take_aim(struct cmd_ctx *ctx, struct aim *a, struct err *err)
 	struct session *s;
 	if (session_open(&s, a->path, err) < 0)
 		return -1;
-	/* one that ends just now answers nobody any more and still holds its file */
+	/* a session that is just ending no longer answers and still holds its file */
 	CLEANUP(free_ptr) char *socket = share_find(session_id(s), session_path(s));
 	for (int i = 0; i < CLOSING_TICKS && session_live(s) && access(socket, F_OK) != 0; i++)
 		usleep(CLOSING_TICK_US);
@@ -520,9 +520,9 @@ static bool cmd_send_sure(struct cmd_ctx *ctx)
 	return fgets(line, sizeof(line), stdin) && (line[0] == 'y' || line[0] == 'Y');
 }
 
-/* What an action said is said again on its way: what the script asked for and was told, what was
- * judged, what came out. One line (owned) that names it, NULL: it is no action, or nothing else
- * says it. To be asked before the action's request is gone. */
+/* An action's data is also in other events: the script's request and answer, the policy check,
+ * the output. Returns one line (owned) that names these events; NULL: not an action, or no other
+ * event has the data. Call it before the action's request is removed. */
 static char *said_again(struct cmd_ctx *ctx)
 {
 	CLEANUP(free_ptr)

@@ -272,8 +272,8 @@ static void id_line(struct cmd_ctx *ctx, const char *label, uint64_t id)
 		cmd_show_line(ctx, label, text);
 }
 
-/* The messages (of model.sent: the bytes) that a list of the body stands for; what cannot be known
- * is said. */
+/* The messages (of model.sent: the bytes) that a list of the body stands for; missing ones are
+ * named. */
 static json_t *whole_list(struct session *s, const json_t *list, bool text)
 {
 	struct err err = ERR_INIT;

@@ -53,7 +53,8 @@ static bool is_of(const struct event *ev, uint64_t action, int64_t *took_out)
 	return false;
 }
 
-/* so many events of its box behind its end: there it comes, if there was anything to take */
+/* the number of events of its sandbox after its end to search: the snapshot is there, if it was
+ * taken */
 enum { LOOK = 500 };
 
 void show_times_snapshot(struct show_times *t, struct session *s)

@@ -1,5 +1,5 @@
-/* sandglass test FILE...: runs each script by itself, its model scripted or from a cassette, and
- * holds what it did against its golden list (golden.h). */
+/* sandglass test FILE...: runs each script on its own, with a scripted model or a cassette, and
+ * compares its actions with its golden list (golden.h). */
 #include <dirent.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -95,8 +95,8 @@ static void cmd_test_words_of(struct cmd_ctx *ctx, const struct trial *t, struct
 		strv_push_bytes(out, ctx->line->rest.item[i], ctx->line->rest.len[i]);
 }
 
-/* Waits, at most @ms; a script that hangs is ended with all that it began: its supervisor stops
- * when it is told to. */
+/* Waits at most @ms. A script that hangs is ended with all its processes: its supervisor stops
+ * on request. */
 static int cmd_test_wait_for(struct trial *t, int pid, int pidfd, int out, int64_t ms,
 			     struct err *err)
 {

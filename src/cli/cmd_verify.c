@@ -219,7 +219,7 @@ static int cmd_verify_known(const json_t *list, const char *spec, struct err *er
 		name, near ? ", did you mean '" : "", near ? near : "", near ? "'" : "");
 }
 
-/* Before the record is read: what is asked for is there. */
+/* Checks before reading that the requested checks exist. */
 static int checks_exist(struct cmd_ctx *ctx, struct err *err)
 {
 	CLEANUP(json_release) json_t *list = NULL;

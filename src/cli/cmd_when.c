@@ -15,7 +15,7 @@ struct hit {
 	uint64_t box;
 	int64_t ts_us;
 	char *box_name, *path;
-	size_t was, now; /* how often TEXT stands in it */
+	size_t was, now; /* how often TEXT occurs in it */
 };
 
 struct counted { /* what is known of one content */

@@ -324,7 +324,7 @@ static void golden_see(struct golden *g, const struct event *ev)
 		g->status = json_int(b, "status", 0);
 		break;
 	default:
-		break; /* says nothing of what was done */
+		break; /* does not describe an action */
 	}
 }
 

@@ -1,9 +1,9 @@
-/* What there is to read about the program: topics, the types of its Lua library, the pages of
- * man(1). 'sandglass help' prints the first two, 'help --man' makes the third of the same tables.
+/* The help: topics, the types of the Lua library, and the pages of man(1). 'sandglass help' prints
+ * the first two; 'help --man' makes the third from the same tables.
  *
- * A topic is laid out for a terminal, and roff_layout (roff.h) understands that: text in column 0;
- * rows "  TERM   TEXT", two blanks
- * or more between, whose text goes on in lines that are indented further; examples "  $ LINE". */
+ * A topic is laid out for a terminal, and roff_layout (roff.h) reads this layout: text in column
+ * 0; rows "  TERM   TEXT" with two blanks or more between, whose text continues in lines with
+ * deeper indentation; examples "  $ LINE". */
 #ifndef CLI_HELP_H
 #define CLI_HELP_H
 
@@ -32,9 +32,8 @@ void meta_release(struct meta_block *b);
 /* The text of a file of lua/meta, or NULL. Return owned. */
 char *meta_text(const char *file);
 
-/* A line of a block behind "---": its tag ("param", "field", "return", "" for text), the name and
- * the type that follow where the tag has them, and what is said about it. All borrow from the
- * block. */
+/* A line of a block behind "---": its tag ("param", "field", "return", "" for text), the name
+ * and the type that follow some tags, and the text. All borrow from the block. */
 struct meta_line {
 	const char *tag, *name, *type, *about;
 	size_t tag_len, name_len, type_len, about_len;

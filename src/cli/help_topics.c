@@ -206,7 +206,7 @@ const char *help_topic_name(size_t i)
 	return i < ARRAY_LEN(help_topics) ? help_topics[i].name : NULL;
 }
 
-/* The fields with what they can be, from the table that parses them. */
+/* The fields with their values, from the table that parses them. */
 static void filter_fields(struct buf *out)
 {
 	buf_puts(out, "Fields; one (afterwards) is known only after the action:\n\n");

@@ -46,7 +46,7 @@ bool meta_next(const char **at, struct meta_block *out)
 	if (!*p)
 		return false;
 	*out = (struct meta_block){ .at = p, .name = mem_strdup("") };
-	/* functions may stand in a row, and behind the class that they are of */
+	/* functions may come in a row, and after their class */
 	for (bool ends = false; *p && *p != '\n' && !ends;) {
 		ends = !strncmp(p, "function ", 9) || !strncmp(p, "local ", 6);
 		lua_meta_name_of(out, p);
@@ -122,7 +122,7 @@ bool meta_line_next(const char **at, const char *end, struct meta_line *out)
 		if (named || !strncmp(out->tag, "return", 6))
 			out->type = lua_meta_bite(&p, stop, type_len(p, (size_t)(stop - p)),
 						  &out->type_len);
-		/* of a return: what it is called stands behind its type */
+		/* of a return value: its name comes after its type */
 		if (!named && out->type_len) {
 			out->name = lua_meta_bite(&p, stop, strcspn(p, "#\n"), &out->name_len);
 			while (out->name_len && out->name[out->name_len - 1] == ' ')

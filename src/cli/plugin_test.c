@@ -1,7 +1,7 @@
-/* plugin test: runs the suite that every kind of box must pass (lua/agents/conformance.lua) as a
- * session, prints its lines, and adds what a script cannot see: it kills the supervisor where the
- * suite says so and goes on with the session, compares a file that has come back, and looks for
- * what is left behind. */
+/* plugin test: runs the suite that every backend must pass (lua/agents/conformance.lua) as a
+ * session and prints its lines. It adds the checks that a script can't do. It kills the
+ * supervisor at the suite's request and resumes the session, compares a file that was copied
+ * back, and looks for remains. */
 #include <dirent.h>
 #include <limits.h>
 #include <signal.h>
@@ -34,9 +34,9 @@ struct trial {
 	struct cmd_ctx *ctx;
 	json_t *opts; /* of the supervisor */
 	char *dir;    /* what the suite takes from this machine; removed at the end */
-	/* stands in our environment, and in the words of what the suite leaves running */
+	/* in our environment, and in the arguments of processes that the suite leaves running */
 	char mark[2 * MARK_LEN + 1];
-	struct strv rented; /* what was left behind before */
+	struct strv rented; /* remains from before this test */
 	struct spawned sp;
 	struct session *s;
 	uint64_t seen;
@@ -152,7 +152,8 @@ static void plugin_test_ended(struct trial *t)
 	spawned_release(&t->sp);
 }
 
-/* The supervisor is killed as by a machine that falls, and the session goes on from its record. */
+/* Kills the supervisor as a crash of the host would, then resumes the session from its
+ * recording. */
 static int kill_and_go_on(struct trial *t, struct err *err)
 {
 	enum { UNDER_WAY_US = 300000 };

@@ -1,5 +1,6 @@
-/* approve --session, approve --rule and deny --rule answer other held actions, too: they are named
- * before anything is sent, and go along only when somebody who has read their names says so. */
+/* approve --session, approve --rule, and deny --rule also decide other pending actions. These
+ * are named before anything is sent, and are included only after a user who has read their names
+ * agrees. */
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>

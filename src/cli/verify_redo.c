@@ -25,13 +25,12 @@ struct again {
 
 /* --- which ones --- */
 
-/* A command in a box that ran to an end of its own. What was redacted cannot be known for one: it
- * is told. */
+/* True for a command in a sandbox that exited. A redacted command is unknown and is reported. */
 static bool verify_redo_worth(const struct act *a)
 {
 	return !a->wanted || (!strcmp(act_kind(a), "exec") && a->box && a->started_us &&
 			      !strcmp(act_end(a), "ok") &&
-			      /* a permission ran nothing by itself */
+			      /* a permission runs no command */
 			      json_object_get(a->ended, "out_bytes"));
 }
 
@@ -186,7 +185,7 @@ static void verify_redo_run_again(struct again *g, uint64_t action, bool last)
 		words = json_array();
 		json_array_append_new(words, json_string("stop"));
 		if (control_client_call(g->client, words, NULL, -1, &ignored, &err) < 0)
-			return; /* it has ended by itself */
+			return; /* it has ended already */
 	}
 }
 

@@ -48,8 +48,8 @@ extern char **environ;
 
 /* --- programs of ours ------------------------------------------------------------------------- */
 
-/* Runs ourselves with @words; what it prints is in @out. Returns the exit status, -1 with an
- * error. */
+/* Runs sandglass itself with the arguments @words; its output is in @out. Returns the exit
+ * status, -1 with an error. */
 static int run_own(const struct race *r, const struct strv *words, const char *input,
 		   struct buf *out, struct err *err)
 {

@@ -1,5 +1,5 @@
-/* fork --model A,B: the same events and files continued by several models at once, and what came of
- * each beside the others. */
+/* fork --model A,B: several models continue the same events and files at once, and their results
+ * are compared. */
 #ifndef CLI_FRONT_FORK_MODELS_H
 #define CLI_FRONT_FORK_MODELS_H
 

@@ -18,11 +18,11 @@ bool front_is_console(const struct cmd_ctx *ctx, const struct front_opts *fo)
 	return isatty(0) && isatty(1) && term && strcmp(term, "dumb") != 0;
 }
 
-/* Somebody who uses a screen reader says so once. */
+/* A user of a screen reader configures this once. */
 static void front_choose(struct cmd_ctx *ctx)
 {
 	struct config *c;
-	struct err ignored = ERR_INIT; /* what is wrong there is told by what needs it */
+	struct err ignored = ERR_INIT; /* commands that need the file report its errors */
 	if (config_open(&c, ctx, &ignored) < 0)
 		return;
 	config_to_env(c, "a11y", "SANDGLASS_A11Y");

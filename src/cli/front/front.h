@@ -1,5 +1,4 @@
-/* What a person sees of a session: the console on a terminal, else line mode; ends when the session
- * does. */
+/* The view of a session: the console on a terminal, else line mode. Ends when the session does. */
 #ifndef CLI_FRONT_FRONT_H
 #define CLI_FRONT_FRONT_H
 
@@ -8,7 +7,7 @@
 
 struct front_opts {
 	bool watch; /* look only */
-	/* it ran before and goes on after: whoever is interrupted here leaves and stops nothing */
+	/* the session ran before and continues after: an interrupt leaves it and stops nothing */
 	bool visit;
 	bool coach;    /* the demo's hints */
 	bool recorded; /* the end prints how to view it again */
@@ -17,14 +16,15 @@ struct front_opts {
 	bool raw;      /* only the output of commands, to our own streams */
 	/* raw: our standard input is that of its first action, which waits for it */
 	bool input;
-	/* run --watch: a socket of words for the console, whose end takes it away (ui/console.h); 0
-	 * none */
+	/* run --watch: a socket with lines for the console, which closes when the socket ends
+	 * (ui/console.h); 0: none */
 	int notes;
 	const char *greeting; /* first message line of the console; NULL */
 	const char *filter;   /* what is listed; checked; NULL everything */
-	bool trust;	      /* the person may run commands of this machine from here */
+	bool trust;	      /* the user may run commands on the host from here */
 	bool terminal;	      /* the terminal of its program, not the console */
-	/* nobody is there: what is held is denied with a word, questions get their first choice */
+	/* no user is there: pending actions are denied with a message, questions get their first
+	 * choice */
 	bool automatic;
 };
 
@@ -34,14 +34,14 @@ struct front_opts {
 int front_show(struct cmd_ctx *ctx, const char *path, const char *socket,
 	       const struct front_opts *fo);
 
-/* Tells whoever leaves @s that it goes on, and what comes back. @role: of somebody it is shared
- * with, else "". */
+/* Prints that session @s continues, and the command that comes back to it. @role: of a user of a
+ * shared session, else "". */
 void front_goes_on(struct cmd_ctx *ctx, struct session *s, const char *role);
 
 /* Whether that is the console. */
 bool front_is_console(const struct cmd_ctx *ctx, const struct front_opts *fo);
 
-/* Shows all sessions that run in one console; without one it says that it must be told which. */
+/* Shows all running sessions in one console. Without a console it fails and requires a session. */
 int front_show_all(struct cmd_ctx *ctx, const struct front_opts *fo);
 
 /* run.c: starts what @o says (sessions/spawn.h) and shows it. */
@@ -57,7 +57,7 @@ NODISCARD int run_unrecorded(struct cmd_ctx *ctx, json_t *o, struct err *err);
 /* What options (those of them that the command has) and configuration say for any session, into the
  * supervisor's options. */
 NODISCARD int run_common(struct cmd_ctx *ctx, json_t *o, struct err *err);
-/* A driver that is not there is told before anything starts: ERR_USAGE with what there is. @name
+/* Checks that a backend exists before anything starts: ERR_USAGE with the available ones. @name
  * NULL: the default. */
 NODISCARD int run_backend_known(const char *name, struct err *err);
 

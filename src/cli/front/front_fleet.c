@@ -69,7 +69,7 @@ int fleet_watch_fd(const struct fleet_watch *f)
 	return f->fd;
 }
 
-/* True if somebody has put a socket there since. */
+/* True if a session has put a socket there since. */
 static bool front_fleet_changed(const struct fleet_watch *f)
 {
 	char junk[4096];

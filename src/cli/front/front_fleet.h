@@ -1,4 +1,4 @@
-/* All sessions that run, for one screen: those of now, and those that begin while it is open. */
+/* All running sessions on one screen: the current ones, and those that start while it is open. */
 #ifndef CLI_FRONT_FRONT_FLEET_H
 #define CLI_FRONT_FRONT_FLEET_H
 

@@ -27,7 +27,7 @@ struct line_mode {
 	struct line *line;
 	struct feed *feed; /* looks for the end, and for what waits when nobody is there */
 	struct buf typed;
-	bool ended, left; /* left: the person has gone, the agents go on */
+	bool ended, left; /* left: the user has left, the agents continue */
 };
 
 static volatile sig_atomic_t front_line_interrupted, front_line_interrupted_by;
@@ -43,7 +43,7 @@ static bool front_line_person(const struct line_mode *m)
 	return m->hands && !m->fo->automatic && !m->fo->watch && isatty(0);
 }
 
-/* Nobody is there, and the demo must go on: it shows what a person would do. */
+/* No user is there and the demo must continue: it makes the choice a user would make. */
 static void answer_by_itself(struct line_mode *m, const struct event *ev)
 {
 	bool held = ev->kind == EV_ACTION_HELD;
@@ -121,7 +121,7 @@ static void run_here(struct line_mode *m, const struct command *c, const char *c
 		int null = open("/dev/null", O_RDONLY | O_CLOEXEC);
 		dup2(null, 0);
 		dup2(fileno(m->ctx->out), 1);
-		if (!m->ctx->json) /* which is for a program: what is wrong goes where it goes */
+		if (!m->ctx->json) /* a program keeps its streams apart */
 			dup2(fileno(m->ctx->out), 2);
 		setenv("PAGER", "cat", 1);
 		setenv("GIT_PAGER", "cat", 1);
@@ -133,8 +133,8 @@ static void run_here(struct line_mode *m, const struct command *c, const char *c
 	strv_release(&argv);
 }
 
-/* --- looking up what stands, over the connection that is there: another one would be told to
- * everybody as one who came --- */
+/* --- state queries over the open connection: another connection would be announced to all
+ * clients as a new one --- */
 
 struct look_up {
 	struct line_mode *m;

@@ -14,8 +14,8 @@ struct looks {
 	bool no_next;
 };
 
-/* Fills @l and the fields of @o that are about looks. A file that is wrong is told on ctx->err and
- * does not count. */
+/* Fills @l and the fields of @o for themes and keys. An invalid file is reported on ctx->err and
+ * ignored. */
 void looks_open(struct looks *l, struct cmd_ctx *ctx, struct console_opts *o);
 void looks_release(struct looks *l);
 

@@ -1,4 +1,4 @@
-/* Only the output of what runs, as it is: `sandbox exec` is used like the command itself. */
+/* Only the output of the commands, unchanged: `sandbox exec` behaves like the command itself. */
 #include <inttypes.h>
 #include <pthread.h>
 #include <signal.h>

@@ -155,7 +155,7 @@ static void shell_words(json_t *o, const char *field, const json_t *list)
 		json_put_str(o, field, line.data);
 }
 
-/* Who collects spans and metrics: wrong settings are told before anything starts. */
+/* The collector of spans and metrics: invalid settings are reported before the start. */
 static int put_otlp(json_t *o, const struct config *c, struct err *err)
 {
 	CLEANUP(json_release) json_t *otlp = config_object(c, "otlp");
@@ -165,7 +165,7 @@ static int put_otlp(json_t *o, const struct config *c, struct err *err)
 	return rc < 0 ? -1 : 0;
 }
 
-/* Whoever is outside: models, what they cost, the search service, the collector. */
+/* The services outside: models and their prices, the search service, the collector. */
 static int put_models(json_t *o, const struct config *c, struct err *err)
 {
 	json_put(o, "models", config_object(c, "models"));
@@ -395,7 +395,7 @@ static int interactive_usage(struct cmd_ctx *ctx, const char *task)
 	return 0;
 }
 
-/* Of one that has ended: whoever left it running was told how to come back. */
+/* For an ended session: its launcher has printed how to come back to it. */
 static void tell_recorded(struct cmd_ctx *ctx, const struct spawned *sp)
 {
 	struct session *s = NULL;
@@ -517,7 +517,7 @@ static int cassette_opts(struct cmd_ctx *ctx, json_t *o, struct err *err)
 	return 0;
 }
 
-/* All that can be wrong with it is told before anything starts. */
+/* All errors in it are reported before the start. */
 static int share_opts(struct cmd_ctx *ctx, json_t *o, struct err *err)
 {
 	struct share share;
@@ -600,7 +600,7 @@ int cmd_demo(struct cmd_ctx *ctx)
 	json_t *policy = json_array();
 	json_array_append_new(policy, json_string("lua:agents/demo_policy.lua"));
 	json_put(o, "policy", policy);
-	/* the demo's models are scripted: what they do is known */
+	/* the demo's models are scripted, so its commands are known */
 	json_put_flag(o, "accept_reduced", true);
 	struct front_opts fo = { .coach = !what,
 				 .recorded = keep,

@@ -1,5 +1,5 @@
-/* run --watch FILE: on every save the script runs again. What it asks as before is answered from
- * the last run; from the first difference on it is live, in a new session that begins with the
+/* run --watch FILE: each save runs the script again. Unchanged requests are answered from the
+ * last run. After the first difference the run is live, in a new session that starts with the
  * events up to there. */
 #include <poll.h>
 #include <signal.h>
@@ -27,12 +27,12 @@ struct watch {
 	const char *file;
 	const char *base;  /* of file: what the folder's events name */
 	struct buf text;   /* as it runs */
-	struct spawned sp; /* the session of now */
+	struct spawned sp; /* the current session */
 	json_t *opts;
 	pid_t front; /* who shows it; 0 nobody */
 	int front_fd, notify;
-	int super_fd; /* the end of the session of now, until it was told; -1 */
-	/* to the console, which leaves when it ends; -1: no console, words go to the error
+	int super_fd; /* the end of the current session, until it was reported; -1 */
+	/* to the console, which leaves when it ends; -1: no console, text goes to the error
 	 * stream */
 	int words;
 	char greeting[80]; /* of the next one who shows it */
@@ -139,7 +139,8 @@ static int run_watch_start(struct watch *w, struct err *err)
 	return 0;
 }
 
-/* The console stays, so that one can look; line mode ends with its session and is told of then. */
+/* The console stays open for reading. Line mode ends with its session and is notified of the
+ * end. */
 static void session_ended(struct watch *w)
 {
 	waitpid(w->sp.pid, NULL, WNOHANG);

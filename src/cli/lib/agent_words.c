@@ -64,7 +64,7 @@ bool agent_words(char *const *argv, size_t nr, struct strv *out)
 	return true;
 }
 
-/* Only for their rows in the table of commands: what is typed becomes `run` before it is parsed. */
+/* Only for their rows in the table of commands: an agent's name becomes `run` before parsing. */
 static int agent_command(struct cmd_ctx *ctx)
 {
 	return cmd_usage(ctx, "name the agent before its arguments: sandglass %s ARGS",

@@ -73,7 +73,7 @@ int exit_of(const struct err *err)
 	return EXIT_UNSUCCESSFUL;
 }
 
-/* Errors quote what was typed and what lies in files: not all of it is fit for a terminal. */
+/* Errors quote arguments and files, which may hold text that is unfit for a terminal. */
 static void cmd_say_lines(FILE *to, const char *prefix, const char *text)
 {
 	CLEANUP(buf_release) struct buf b = BUF_INIT;

@@ -9,7 +9,7 @@
 /* After a session: removes what the setting keep.days says, never a session with work that is not
  * merged. */
 void prune_old(struct cmd_ctx *ctx);
-/* Before one: says so when there is little room left for what is about to be recorded. */
+/* Before a recording starts: warns if space is low. */
 void prune_warn(struct cmd_ctx *ctx);
 
 int cmd_start(struct cmd_ctx *ctx); /* sandglass without a word */

@@ -12,8 +12,7 @@ NODISCARD int config_open(struct config **out, struct cmd_ctx *ctx, struct err *
 void config_close(struct config **c);
 /* As text; NULL when nothing says anything. Returns owned. */
 char *config_value(const struct config *c, const char *name);
-/* All that files say below "NAME.": what is left of each name -> value. Returns owned; never
- * NULL. */
+/* All settings below "NAME.": the rest of each name -> value. Returns owned; never NULL. */
 json_t *config_below(const struct config *c, const char *name);
 
 /* A table of tables ("models") as one object, the nearest layer first; NULL when nothing says

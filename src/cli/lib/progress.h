@@ -1,6 +1,6 @@
-/* How far a command is that reads for long: one line on the terminal of @ctx->err, from the first
- * second on, a few times a second; nothing where that is no terminal, or with --quiet. What is
- * printed meanwhile calls progress_clear before. */
+/* Progress of a long read: one line on the terminal of @ctx->err, after the first second and
+ * then a few times a second. Prints nothing without a terminal or with --quiet. Other output
+ * calls progress_clear first. */
 #ifndef CLI_LIB_PROGRESS_H
 #define CLI_LIB_PROGRESS_H
 

@@ -139,7 +139,7 @@ void roff_page(struct buf *out, const char *name, int section, const char *title
 	buf_printf(out, " %d ", section);
 	put_date(out);
 	buf_printf(out, " \"sandglass %s\" \"%s\"\n", version, title);
-	/* what is to be typed is not hyphenated, and columns of 80 are not spread */
+	/* syntax is not hyphenated, and columns of 80 are not spread */
 	buf_puts(out, ".nh\n.ad l\n");
 	roff_section(out, "Name");
 	roff_literal(out, name, strlen(name));

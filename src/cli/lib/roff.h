@@ -28,8 +28,7 @@ void roff_line(struct buf *out, const char *text, size_t len);
 /* What can be typed: words in capitals are slanted (they stand for something), all other words
  * bold. */
 void roff_usage(struct buf *out, const char *text, size_t len);
-/* One line that is not filled; one of a shell that is too long for 80 columns goes on behind a
- * backslash. */
+/* One line that is not filled. A shell line over 80 columns continues after a backslash. */
 void roff_example(struct buf *out, const char *line, size_t len);
 /* Text laid out for a terminal, as help.h describes it: paragraphs, rows, examples. */
 void roff_layout(struct buf *out, const char *text);
