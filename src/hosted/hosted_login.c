@@ -27,13 +27,13 @@ struct login {
 	struct loop_fd *watch, *reader;
 	struct loop_timer *limit;
 	struct buf line;
-	char *last;   /* that it said and that is no news of ours */
+	char *last;   /* its last line that is not our news */
 	json_t *told; /* server, namespace, context; NULL not known yet */
 	bool up, over;
 };
 
-/* Server, namespace and context are told first; a server with a path needs a word of its own, which
- * old versions lack. */
+/* Server, namespace, and context are printed first. A server with a path needs its own option,
+ * which old versions lack. */
 static const char hosted_login_script[] =
 	"socket=$1; shift; exec 3<&0 </dev/null\n"
 	"{ cat <&3; kill -9 $$; rm -f \"$socket\"; } >/dev/null 2>&1 &\n"
@@ -104,7 +104,7 @@ bool login_wanted(const struct remote_op *op, bool keyless)
 	const struct lessor *l = op->lessor;
 	const char *variable = json_str(json_object_get(l->face, "env"), "url", NULL),
 		   *url = variable ? getenv(variable) : NULL;
-	/* a file of somebody's is not to go there */
+	/* a third-party file must not be sent there */
 	if (strcmp(json_str(l->face, "login", ""), "kubeconfig") != 0 || strpbrk(l->name, "./"))
 		return false;
 	return *context_of(op) ||
@@ -206,7 +206,7 @@ static void hosted_login_on_ended(void *self, int pidfd, unsigned events)
 	(void)pidfd;
 	(void)events;
 	loop_fd_free(&g->watch);
-	g->over = true; /* whoever asks next begins another; what it said last, on_said reads */
+	g->over = true; /* the next caller starts another login; on_said reads its last line */
 }
 
 static void hosted_login_on_limit(void *self)

@@ -1,5 +1,5 @@
-/* One question to a plugin: what it wants done is done, what comes of it is told, until it says
- * that it is over. */
+/* One request to a plugin: its wishes are carried out and their results are returned to it,
+ * until it reports the end. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -231,7 +231,7 @@ void op_pause(struct remote_op *op, bool paused)
 
 /* --- the beginning: who it is, then the keys, then the question --- */
 
-/* Names of `env` that end in url are no credentials: their values are told. */
+/* Names of `env` that end in url are not credentials: their values are visible. */
 static bool is_address(const char *name)
 {
 	size_t len = strlen(name);
@@ -285,7 +285,7 @@ static void ask_key(struct remote_op *op)
 		  op->box ? op->box : s->start_seq, 0, hosted_op_on_key, op);
 }
 
-/* Who asks on this machine may ask somebody who puts a key of his own on it (kubectl proxy). */
+/* A client on the host may use a server that adds its own key (kubectl proxy). */
 static bool needs_none(const struct lessor *l, const char *name)
 {
 	return !strcmp(json_str(l->face, "keyless", ""), "loopback") &&
@@ -304,7 +304,7 @@ static void hosted_op_on_key(void *self, const char *value, size_t len, const st
 		return;
 	} else if (err || !len) {
 		const char *hint = json_str(op->lessor->face, "hint", NULL);
-		bool more = err && err->code != ERR_NOENT; /* that there is none is said already */
+		bool more = err && err->code != ERR_NOENT; /* a missing value is reported already */
 		CLEANUP(free_ptr)
 		char *why =
 			mem_printf("%s needs its key: set %s, or 'sandglass secret set %s'%s%s%s%s",

@@ -1,7 +1,7 @@
-/* The way in to a server in a rented box: providers lead to it by an address of their own, which
- * speaks HTTP and wants a credential. What dials gets one end of a socket pair; what it says there
- * is a request, which goes on to that address with the credentials put in. One request per
- * connection (an upgrade keeps it for good): what follows it is passed on as it is. */
+/* The way in to a server in a hosted sandbox. Providers offer it at an HTTP address that
+ * requires a credential. A client gets one end of a socket pair. Its request there goes to that
+ * address with the credentials added. There is one request per connection (an upgrade keeps it
+ * for good); the bytes after it pass unchanged. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -261,7 +261,7 @@ static void hosted_reach_on_events(void *self, int fd, unsigned events)
 		hosted_reach_take_in(a, bytes, (size_t)n);
 	} else if (n < 0 || !a->wire || !takes_more(a)) {
 		hosted_reach_over(a, a->wire ? "whoever dialled has gone" : NULL);
-	} else { /* it has said all: there is no half of a TLS connection to close, the answer comes all the same */
+	} else { /* the client has sent all; TLS has no half close, so the answer still comes */
 		a->in_over = true;
 		a->look = loop_timer_new(a->lessor->rent->super->loop, hosted_reach_on_look, a);
 		loop_timer_set(a->look, LOOK_MS, LOOK_MS);

@@ -160,7 +160,7 @@ static int keeper_apply_write_file(const struct spot *s, const struct plan_op *o
 {
 	const int flags = O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC;
 	int saved;
-	/* where nothing is, nobody can have it open: half the work of what follows */
+	/* an empty place can't be open in any process: this saves half the work below */
 	CLEANUP(fd_close) int fresh = openat(s->dir, s->name, flags, 0600);
 	if (fresh >= 0) {
 		if (fill_file(fresh, op, from) == 0)

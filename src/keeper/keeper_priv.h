@@ -1,10 +1,10 @@
-/* The keeper of one process box: owns the box's outer user and mount namespace, mounts the
- * workspace, opens what lies below it, starts bubblewrap (protocol: wire/keeper.h). It runs as the
- * box's uid, holds capabilities in its own namespace only, never executes anything itself (that
- * would drop them) and reads no content.
+/* The keeper of one process sandbox. It owns the sandbox's outer user and mount namespace, mounts
+ * the workspace, opens files below it, and starts bubblewrap (protocol: wire/keeper.h). It runs as
+ * the sandbox's uid and holds capabilities in its own namespace only. It never executes a program
+ * itself (that would drop them) and reads no content.
  *
- * In its mount namespace /sys is covered by a private tmpfs, which every kernel has a place for and
- * nobody's files lie in. Everything that the box is made of is put together there. */
+ * In its mount namespace a private tmpfs covers /sys, a directory that every kernel has and that
+ * holds no user's files. The sandbox's root is assembled there. */
 #ifndef KEEPER_KEEPER_PRIV_H
 #define KEEPER_KEEPER_PRIV_H
 

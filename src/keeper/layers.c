@@ -35,8 +35,8 @@ static mode_t upper_mode(const struct layer *ly)
 	return stat(below, &st) == 0 ? (st.st_mode & 0777) | 0700 : 0755;
 }
 
-/* One that is there is left as it is: a box that is opened again after a crash goes on where it
- * was. A folder that was made ahead gets the name once it is what it must be. */
+/* An existing layer is left unchanged: a sandbox that is opened again after a crash continues
+ * with its files. A directory that was made ahead gets its name once it is complete. */
 static int make_upper(const struct layer *ly, bool ahead, struct err *err)
 {
 	CLEANUP(free_ptr)
@@ -91,7 +91,8 @@ static bool upper_unfit(const struct layer *ly)
 	return keeper_upper_unfit(upper);
 }
 
-/* What is written then lies in memory, and goes with us; the supervisor says so (wire/keeper.h). */
+/* New files are then in memory and are lost with us; the supervisor reports this
+ * (wire/keeper.h). */
 static int upper_in_memory(const struct layer *ly, struct err *err)
 {
 	CLEANUP(free_ptr) char *state = mem_printf("%s/state", ly->dir);
@@ -130,8 +131,7 @@ static int mount_layer(struct layer *ly, struct err *err)
 	return 0;
 }
 
-/* That a store takes objects from others is known: it is said in the .git of the box, by the paths
- * that they have there. */
+/* A store's alternates are known: the .git of the sandbox names them by their paths inside. */
 static int hide_alternates(const char *store, struct err *err)
 {
 	CLEANUP(free_ptr) char *path = mem_printf("%s/info/alternates", store);
@@ -275,8 +275,7 @@ static void keeper_layers_layer_release(struct layer *ly)
 	*ly = (struct layer){ 0 };
 }
 
-/* As if it had never been tried, whatever of it is there: what fails now fails again, and is told,
- * when it is attached. */
+/* Resets the attempt completely: an error now occurs again, and is reported, at the attach. */
 static void detach_ahead(struct keeper *k)
 {
 	static const char *const mounts[] = { SPACE_HOME, HOME_AHEAD "/state",
@@ -311,7 +310,8 @@ int layers_attach(struct keeper *k, const json_t *request, struct reply *r, stru
 		return attach_ahead(k, list, r, err);
 	if (json_flag(request, "afresh", false))
 		detach_ahead(k);
-	/* after bubblewrap has its own mount namespace: what it copied would be locked there */
+	/* after bubblewrap has its own mount namespace: mounts that it copied would be locked
+	 * there */
 	if (!k->guest || nr == 0 || of > LAYERS_MAX || first < 0 || (size_t)first + nr > of ||
 	    (k->layer && of != k->of_layers))
 		return err_set(err, ERR_INVALID, "attach: not a request that makes sense");

@@ -187,7 +187,7 @@ int main(int argc, char **argv)
 		return 1;
 	}
 	keeper_main_serve(&k);
-	/* bubblewrap's child hears of the end of its parent only once it has been let go on */
+	/* bubblewrap's child notices the end of its parent only after it was released */
 	if (k.guest_pidfd >= 0)
 		syscall(SYS_pidfd_send_signal, k.guest_pidfd, SIGKILL, NULL, 0);
 	return 0;

@@ -11,8 +11,8 @@
 #include "base/mem.h"
 #include "keeper/keeper_priv.h"
 
-/* The box's root is put together here and handed to bubblewrap in one piece: each bind that
- * bubblewrap makes by itself costs it a look at all mounts. */
+/* The sandbox's root is assembled here and passed to bubblewrap in one piece: each bind of
+ * bubblewrap's own makes it read all mounts. */
 
 enum { COPY_MAX = 1 << 20, BYTES_PER_INODE = 4096, PTYS_MAX = 64 };
 

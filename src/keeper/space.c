@@ -54,8 +54,8 @@ static int bind_path(const char *path, const char *target, bool read_only, struc
 {
 	unsigned at = 0;
 	if (mount(path, target, NULL, MS_BIND, NULL) < 0) {
-		/* a mount below that came from outside cannot be left out by somebody without
-		 * rights over it */
+		/* without rights over it, a mount below that came from outside cannot be left
+		 * out */
 		if (errno != EINVAL || mount(path, target, NULL, MS_BIND | MS_REC, NULL) < 0)
 			return err_sys(err, "cannot mount '%s'", path);
 		at = AT_RECURSIVE;

@@ -8,8 +8,8 @@
 #include "base/mem.h"
 #include "sandbox/effect.h"
 
-/* A token is "npm_36A": what it begins with, then 36 letters and digits (U: capitals and digits
- * from 2 to 7). */
+/* A token is "npm_36A": its prefix, then 36 letters and digits (U: capitals and digits from 2 to
+ * 7). */
 static const struct kind {
 	const char *name;
 	const char *path; /* NULL: a variable */

@@ -1,14 +1,13 @@
-/* What a project says to agents: AGENTS.md and CLAUDE.md at its root, and skills, that is folders
- * with a SKILL.md below .agents/skills, .claude/skills and .sandglass/skills (name and description
- * in its front matter, agentskills.io).
+/* A project's instructions for agents: AGENTS.md and CLAUDE.md at its root, and skills. A skill is
+ * a directory with a SKILL.md below .agents/skills, .claude/skills, or .sandglass/skills (name and
+ * description in its front matter, agentskills.io).
  *
- *  1. Files are read on the host, beneath the project's folder: a link that leads out of it,
- *  whatever is no regular file,
- *     more than PROJECT_TEXT_MAX bytes, and what is no UTF-8 text is left out, with the reason.
- *  2. They count only as they were when the user trusted them (trust.h): a file that has changed,
- *  or is new, is left out
- *     until he has looked again. What is judged is what is used: the bytes are read once.
- *  3. Two that hold the same text count once (CLAUDE.md is often a link to AGENTS.md).
+ * 1. Files are read on the host, below the project's directory. A link out of it, a special file,
+ *    more than PROJECT_TEXT_MAX bytes, and text outside UTF-8 are left out, with the reason.
+ * 2. A file counts only with the content that the user trusted (trust.h). A changed or new file is
+ *    left out until the user has checked it again. The bytes are read once, so the checked bytes
+ *    are the used ones.
+ * 3. Two files with the same text count once (CLAUDE.md is often a link to AGENTS.md).
  * Any thread. */
 #ifndef SECRETS_PROJECT_H
 #define SECRETS_PROJECT_H

@@ -286,7 +286,7 @@ void secret_ambient(struct strv *out)
 	for (char **e = environ; *e; e++) {
 		const char *eq = strchr(*e, '=');
 		size_t n = eq ? (size_t)(eq - *e) : 0;
-		/* a path is no secret */
+		/* a path is not a secret */
 		if (!eq || strlen(eq + 1) < AMBIENT_SHORTEST || eq[1] == '/')
 			continue;
 		for (size_t i = 0; i < ARRAY_LEN(tails); i++) {

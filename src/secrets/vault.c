@@ -189,7 +189,7 @@ static void vault_note(struct vault *v, const struct secret *s, const char *what
 	record_append_json(v->record, EV_SECRET_USED, cause, agent, 0, 0, body);
 }
 
-/* Answers all who wait for @s; @err: why there is no value. */
+/* Answers all callers that wait for @s; @err: the cause if it has no value. */
 static void vault_tell(struct vault *v, const struct secret *s, const struct err *err)
 {
 	for (struct asked **p = &v->asked; *p;) {
@@ -273,8 +273,7 @@ static void vault_read_done(void *self)
 	free(r);
 }
 
-/* A command of the user's configuration is run behind a barrier: what it is asked for is in the
- * record before. */
+/* A command of the user's configuration runs behind a barrier: its event is recorded first. */
 static void read_now(void *self)
 {
 	struct reading *r = self;

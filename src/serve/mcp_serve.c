@@ -202,8 +202,8 @@ static void mcp_serve_discover(struct mcp_peer *p, const struct rpc_msg *m)
 	mcp_serve_finish(p, m->id, o, true);
 }
 
-/* What can be listed. Sandboxes are tools; prompts and resources there are none, which is an answer
- * and no error: clients ask for them whatever a server says of itself. */
+/* The lists. Sandboxes are tools. Prompts and resources are empty lists, not errors: clients
+ * request them whatever capabilities a server declares. */
 static const struct list {
 	const char *method, *field;
 	json_t *(*make)(void); /* NULL: it is empty */
@@ -235,7 +235,7 @@ static bool answer_list(struct mcp_peer *p, const struct rpc_msg *m, bool modern
 	return true;
 }
 
-/* One of those that there are none of. */
+/* An item of an empty list. */
 static bool answer_one(struct mcp_peer *p, const struct rpc_msg *m, bool modern)
 {
 	bool resource = !strcmp(m->method, "resources/read");
@@ -442,8 +442,8 @@ static void mcp_serve_tell(struct open_request *r, const char *text)
 	r->peer->send(r->peer->self, rpc_note("notifications/progress", params), false);
 }
 
-/* Who waits for a person is told at once, and all again every few seconds, so that no client takes
- * us for dead. */
+/* A client waiting for a reviewer is notified at once. All are notified again every few seconds,
+ * so that no client gives up on us. */
 static void mcp_serve_progress(struct mcp_server *s, bool again)
 {
 	for (size_t i = 0; i < s->nr_open; i++) {

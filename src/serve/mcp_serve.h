@@ -1,16 +1,13 @@
 /* sandglass as an MCP server, without its transports: messages in, messages out, tool calls to the
  * session.
  *
- *  1. Both eras at once. A request whose params._meta names a protocol version is answered by
- *  itself (2026-07-28: no
- *     handshake, "resultType" in every result); `initialize` and what has no such _meta is the
- *     protocol of 2025-11-25 and
- *     before.
- *  2. A peer is whatever one transport calls a client: the pipe, or one HTTP request. What it is
- *  sent goes through its
- *     send(); when it goes away its calls are cancelled.
- *  3. Requests are answered in the order in which they end. A cancelled one is not answered.
- *  4. While an action waits for a person, whoever gave a progress token is told so.
+ * 1. Both eras at once. A request whose params._meta names a protocol version is complete on its
+ *    own (2026-07-28: no handshake, "resultType" in every result). `initialize` and requests
+ *    without such a _meta use the protocol of 2025-11-25 and before.
+ * 2. A peer is a transport's client: the pipe, or one HTTP request. Messages to it go through its
+ *    send(). When it leaves, its calls are cancelled.
+ * 3. Requests are answered in the order in which they end. A cancelled one is not answered.
+ * 4. While an action is pending approval, each client that gave a progress token is notified.
  * Loop thread only. */
 #ifndef SERVE_MCP_SERVE_H
 #define SERVE_MCP_SERVE_H
@@ -36,7 +33,7 @@ void mcp_server_free(struct mcp_server **s);
 void mcp_server_take(struct mcp_server *s, struct mcp_peer *peer, const char *text, size_t len);
 void mcp_server_take_msg(struct mcp_server *s, struct mcp_peer *peer, const struct rpc_msg *m);
 void mcp_server_gone(struct mcp_server *s, struct mcp_peer *peer);
-/* A client whose sandboxes nobody will ask for any more. */
+/* A client has left for good: its sandboxes can go. */
 void mcp_server_leave(struct mcp_server *s, const char *client);
 size_t mcp_server_open(const struct mcp_server *s); /* requests that are not answered yet */
 bool mcp_server_busy(const struct mcp_server *s, const struct mcp_peer *peer);
@@ -48,7 +45,7 @@ int mcp_serve_stdio(json_t *opts);
 struct mcp_http {
 	const char *address; /* "PORT", "HOST" or "HOST:PORT"; NULL: 127.0.0.1:8747 */
 	bool open;	     /* without a token */
-	bool quiet, json;    /* what is said at the start: nothing, one JSON object */
+	bool quiet, json;    /* printed at the start: nothing, one JSON object */
 };
 /* Serves streamable HTTP at /mcp until a signal comes; says on standard error where, and how to get
  * in. */

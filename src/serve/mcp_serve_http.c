@@ -1,5 +1,5 @@
-/* The server over streamable HTTP, both eras at one address. Who may ask: whoever has the token (a
- * file of the user's), by a Host that is this machine, and not from a page of the web (Origin). */
+/* The server over streamable HTTP, both eras at one address. A request needs the token (a file
+ * of the user's), a Host that is this host, and no Origin of a web page. */
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -30,7 +30,7 @@ struct front {
 	struct web web;
 	struct http_server *http;
 	char *host;
-	struct buf token; /* empty: none is wanted */
+	struct buf token; /* empty: no token is required */
 	int status;
 };
 
@@ -61,8 +61,7 @@ static bool serve_http_has_token(const struct front *f, const struct http_ask *a
 
 /* --- the new era ------------------------------------------------------------------------------ */
 
-/* "=?base64?...?=" is how a value travels that is no plain text. Returns owned; NULL: it is
- * neither. */
+/* "=?base64?...?=" encodes a value that is not plain text. Returns owned; NULL: neither. */
 static char *header_value(const char *s)
 {
 	size_t n = strlen(s);
@@ -103,7 +102,7 @@ static void post_modern(struct front *f, struct http_visit *v, const struct rpc_
 {
 	const struct http_ask *a = http_visit_ask(v);
 	const json_t *version = json_object_get(json_object_get(m->params, "_meta"), VERSION_KEY);
-	/* a request is cancelled by closing its stream; nothing else is told */
+	/* closing its stream cancels a request; other notifications are ignored */
 	if (m->kind != RPC_REQUEST) {
 		http_reply(v, 202, NULL, NULL, NULL, 0);
 		return;
@@ -278,8 +277,7 @@ static void serve_http_on_signal(void *self, int signo)
 
 /* --- the start -------------------------------------------------------------------------------- */
 
-/* The user's token: the same from start to start, so that what clients have been told stays
- * true. */
+/* The user's token: it stays the same across starts, so that configured clients keep working. */
 static int load_token(struct buf *out, const char *path, struct err *err)
 {
 	struct stat st;

@@ -1,4 +1,4 @@
-/* The server over standard input and output: what is written there is protocol and nothing else. */
+/* The server over standard input and output. Standard output carries only the protocol. */
 #include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>

@@ -34,7 +34,7 @@ struct web_stream {
 	struct mcp_peer peer;
 	json_t *id; /* of the request; NULL: it only listens */
 	char name[17];
-	/* what was sent, for whoever takes it up again; number 1 first */
+	/* the sent events, for a client that resumes the stream; number 1 first */
 	struct strv event;
 	bool modern, initialize;
 	bool takes_events; /* the client accepts a stream */
@@ -55,7 +55,7 @@ struct web {
 void web_init(struct web *w, struct loop *l, struct mcp_server *s);
 void web_release(struct web *w);
 
-/* NULL: there is none (any more) */
+/* NULL: there is none */
 struct web_session *web_session_of(struct web *w, const char *id);
 void web_session_end(struct web *w, struct web_session *s);
 
@@ -70,7 +70,7 @@ struct web_stream *web_stream_new(struct web *w, struct http_visit *v, struct we
 void web_stream_listen(struct web *w, struct http_visit *v, struct web_session *session,
 		       const char *version);
 bool web_stream_listens(const struct web *w, const struct web_session *session);
-/* Goes on with the stream that event @last_id belongs to; false: there is none. */
+/* Resumes the stream that event @last_id belongs to; false: there is none. */
 bool web_stream_again(struct web *w, struct http_visit *v, struct web_session *session,
 		      const char *last_id);
 /* Is a request @id of the session not answered yet? */

@@ -36,7 +36,7 @@ void mcp_session_break(struct mcp_session *s, uint64_t call);
 /* What has been sent and is not answered yet, cancels included. */
 size_t mcp_session_under_way(const struct mcp_session *s);
 void mcp_session_leave(struct mcp_session *s, const char *client); /* the client's sandboxes go */
-/* If an action of the tool @tool waits for a person, appends a line that says so and how to
+/* If an action of the tool @tool is pending approval, appends a line with this and how to
  * decide. */
 bool mcp_session_held(const struct mcp_session *s, const char *tool, struct buf *out);
 const char *mcp_session_id(const struct mcp_session *s); /* NULL before the first call */

@@ -250,7 +250,7 @@ static json_t *text_item(const char *text, size_t len)
 	return o;
 }
 
-/* Bytes as text: what is no UTF-8 becomes U+FFFD. */
+/* Bytes as text: invalid UTF-8 becomes U+FFFD. */
 static json_t *tools_lossy(const char *bytes, size_t len)
 {
 	CLEANUP(buf_release) struct buf out = BUF_INIT;
@@ -285,7 +285,7 @@ static json_t *tools_plain(json_t *v)
 	return json_incref(v);
 }
 
-/* A file that is no text. */
+/* A file that is not text. */
 static json_t *blob_item(const json_t *answer, const struct buf *bytes)
 {
 	json_t *o = json_object(), *r = json_object();

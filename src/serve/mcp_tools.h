@@ -1,5 +1,5 @@
-/* The tools that `sandglass mcp serve` offers: names, words for a model, schemas, and what a result
- * looks like on the wire. What they do is lua/agents/mcp.lua. Any thread. */
+/* The tools that `sandglass mcp serve` offers: names, texts for a model, schemas, and the format
+ * of results on the wire. lua/agents/mcp.lua implements them. Any thread. */
 #ifndef SERVE_MCP_TOOLS_H
 #define SERVE_MCP_TOOLS_H
 

@@ -12,8 +12,8 @@
 #include "base/hash.h"
 #include "base/mem.h"
 
-/* UNDER_WAY_MAX: what is told to the session for requests that are in must find room as well, and
- * for those that leave. */
+/* UNDER_WAY_MAX: leaves room for the session's calls about open requests and about leaving
+ * clients. */
 enum {
 	BODY_MAX = 64 << 20,
 	UPLOADS_MAX = 128 << 20,
@@ -48,7 +48,7 @@ static void serve_refuse(struct http_visit *v, int status, const char *text)
 	http_reply(v, status, "application/json", NULL, body, strlen(body));
 }
 
-/* Takes @args. false: the client is told why and @a is gone. */
+/* Takes @args. false: the client has got the error and @a is gone. */
 static bool serve_call(struct ask *a, const char *tool, json_t *args)
 {
 	struct err err = ERR_INIT;

@@ -12,7 +12,7 @@ enum {
 	CLOSE_LONG = 1009
 };
 
-/* Nobody is there any more who would hear the rest. */
+/* No client is left to receive the rest. */
 static void not_heard(struct ask *a, const char *why)
 {
 	websock_server_close(&a->door, CLOSE_WRONG, why);

@@ -75,17 +75,16 @@ struct own {
 	bool held, tty;
 	bool waits, lost; /* what was typed last: the box is frozen; it was too much */
 	bool high, sure;  /* the risk is high; "yes" has been typed once */
-	bool elsewhere;	  /* a rule wants a name typed: not here */
-	char *intent;	  /* of what was asked, hex: an approval is of that and of nothing else */
+	bool elsewhere;	  /* a rule requires typing a name: not possible here */
+	char *intent;	  /* hex: an approval is bound to this intent */
 	int64_t dead_until_us;
-	int64_t over_us;  /* nothing is typed any more: when it was said last; 0 */
-	struct buf ended; /* how, where that is not its own doing */
+	int64_t over_us;  /* input has ended: when this was printed last; 0 */
+	struct buf ended; /* its end, if the shell did not exit itself */
 	size_t nr_typed;  /* while it is held: of one line */
 	char typed[LINE_LOOKED_AT];
 };
 
-/* What is typed goes on its way unseen: that it waits, or is thrown away, is said once each
- * time. */
+/* Input is sent unseen. A message appears once if it has to wait or is thrown away. */
 static void operator_shell_on_reply(void *self, uint64_t id, const json_t *result,
 				    const struct err *err)
 {
@@ -108,7 +107,7 @@ static void operator_shell_put_safe(const char *before, const char *text, const 
 	fprintf(stderr, "%s%s%s", before, buf_cstr(&safe), after);
 }
 
-/* What was typed before the question could be read is no answer to it. */
+/* Input typed before the question was on the screen does not answer it. */
 static void ask_anew(struct own *o)
 {
 	o->nr_typed = 0;
@@ -211,7 +210,8 @@ static void typed_while_held(struct own *o, const char *bytes, size_t len)
 	}
 }
 
-/* Nobody types any more: what is held is given up, once; a shell is told so until it has ended. */
+/* Input has ended: a pending shell is given up, once; a running one gets end of file until it
+ * exits. */
 static void nothing_typed(struct own *o)
 {
 	int64_t now = clock_mono_us();
@@ -249,7 +249,7 @@ static void tell_denied(struct own *o, const json_t *body)
 	operator_shell_put_safe(*message ? ": " : "", message, "\r\n");
 }
 
-/* Of an end that is no exit of the shell's own; told when the terminal is again as it was. */
+/* Keeps an end other than the shell's own exit; it is printed once the terminal is restored. */
 static void keep_end(struct own *o, const json_t *body)
 {
 	const char *end = json_str(body, "end", ""), *why = json_str(body, "why", ""),

@@ -1,5 +1,5 @@
-/* A person's terminal tied to a shell in a box: what is typed goes to the supervisor as commands,
- * what the shell prints is read from the session file, so that nothing is seen that is not
+/* A user's terminal tied to a shell in a sandbox. Typed input goes to the supervisor as
+ * commands. The shell's output is read from the session file, so that all visible output is
  * recorded. */
 #ifndef TERMINAL_OPERATOR_SHELL_H
 #define TERMINAL_OPERATOR_SHELL_H

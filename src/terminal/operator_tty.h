@@ -6,7 +6,7 @@
 
 #include <stdbool.h>
 
-/* false: descriptor 0 is no terminal, and nothing is to be given back */
+/* false: descriptor 0 is not a terminal, and nothing needs restoring */
 bool operator_tty_take(void);
 /* @cut: the shell was ended by another, with whatever its program had set. */
 void operator_tty_give_back(bool cut);

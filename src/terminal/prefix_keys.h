@@ -1,6 +1,6 @@
-/* Finds the prefix key in what a person types, in the forms in which terminals send a control key:
- * its byte, or CSI u of the kitty protocol, or that of modifyOtherKeys. What is pasted is never
- * looked into. All else passes as it is. */
+/* Finds the prefix key in typed input, in the encodings in which terminals send a control key:
+ * its byte, CSI u of the kitty protocol, or that of modifyOtherKeys. Pasted text is never
+ * searched. All else passes unchanged. */
 #ifndef TERMINAL_PREFIX_KEYS_H
 #define TERMINAL_PREFIX_KEYS_H
 
@@ -20,7 +20,7 @@ struct prefix_keys {
  * taken; true in *hit when the last of them were the key. */
 size_t prefix_keys_scan(struct prefix_keys *k, const char *bytes, size_t len, struct buf *out,
 			bool *hit);
-/* Nothing followed in time: what was begun passes. */
+/* The rest did not come in time: an incomplete sequence passes. */
 void prefix_keys_flush(struct prefix_keys *k, struct buf *out);
 /* "C-\\", "C-b", "^]": the byte; 0 when it is none. */
 int prefix_keys_parse(const char *text);

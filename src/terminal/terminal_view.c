@@ -24,7 +24,7 @@
 
 enum {
 	CALL_MS = 10000,
-	/* a sequence that could be the prefix key waits so long for its rest */
+	/* the delay in which a sequence that may be the prefix key must be complete */
 	BEGUN_MS = 15,
 	LOOK_MS = 25, /* at the recording, when its end must come */
 	/* so much of the past makes the screen; modes are read from all of it */
@@ -169,7 +169,7 @@ static void overlay_close_now(struct view *v)
 	terminal_view_jiggle(v);
 }
 
-/* Not in the midst of a sequence: its rest would come without its beginning. */
+/* Not inside a sequence: its rest would come without its start. */
 static void overlay_close(struct view *v)
 {
 	v->closing = true;
@@ -334,8 +334,8 @@ static void model_feed(struct view *v, const void *bytes, size_t len)
 		vt_feed(v->vt, bytes, len);
 }
 
-/* Something of this agent waits, or the status was asked for: the window's title says so between
- * two sequences. */
+/* An action of this agent is pending, or the status was requested: the window's title shows it
+ * between two sequences. */
 static void title_look(struct view *v)
 {
 	CLEANUP(buf_release) struct buf line = BUF_INIT, out = BUF_INIT;
@@ -678,7 +678,7 @@ static void view_leave(struct view *v)
 		buf_puts(&out, "\x18");
 	modes_undo(v->overlay ? &v->opened : &v->inner, false, &out);
 	buf_puts(&out, "\x1b[23;2t");
-	if (main_screen) /* what is typed next must not stand in the midst of it */
+	if (main_screen) /* later typing must start below it */
 		buf_printf(&out, "\x1b[%d;1H", v->size.ws_row);
 	view_write_buf(v, &out);
 	bool plain = v->inner.nr_set == 0 && !v->overlay && v->ended;
