@@ -42,8 +42,7 @@ static void own_goto(struct ui *ui, const char *const *words, size_t nr, const c
 	}
 }
 
-/* :out 405, :show 405: the action's own screen; what is no action is found where events are
- * listed. */
+/* :out 405, :show 405: the action's own screen; other events are found in the log. */
 static void own_event(struct ui *ui, const char *const *words, size_t nr, enum verb tab)
 {
 	struct subject on = cmdline_subject(ui);

@@ -14,12 +14,12 @@
 #include "ui/sched_slice.h"
 #include "ui/frame/transport.h"
 
-/* A file that its writer leaves is looked at every LEFT_US.
+/* A file without a writer is checked every LEFT_US.
  *
- * While there is news to read, a turn of the loop reads for SLICE_US; keys are looked at in
- * between. Behind somebody who writes on, it rests as long after each slice: who writes is what we
- * watch, he needs the processor, and who has rested gets it at once when a key comes. While keys
- * come it rests longer: the news may be a moment late. */
+ * While there is news to read, a turn of the loop reads for SLICE_US and checks for keys in
+ * between. Behind a busy writer it rests for as long after each slice: the writer needs the
+ * processor, and a rested process is scheduled at once when a key comes. While keys come it
+ * rests longer: the news may be a moment late. */
 enum {
 	LEFT_US = 100000,
 	FRAME_US = 50000,
@@ -38,7 +38,7 @@ bool console_key_waits(void)
 	return poll(&p, 1, 0) > 0;
 }
 
-/* What the one who started this console has to say; what came of the save is older news by then. */
+/* Messages of the program that started this console; older results of a save are dropped. */
 static void console_read_notes(struct console *c)
 {
 	char text[512];
@@ -67,7 +67,7 @@ static void say_saved(struct console *c)
 	       (long long)us / 1000);
 }
 
-/* Until the screen changes by itself: false = for ever. */
+/* Time until the screen changes without a key; false: no limit. */
 static bool wait_time(const struct console *c, int64_t now, struct timespec *out)
 {
 	int64_t until = ui_next(&c->ui);
@@ -150,7 +150,7 @@ static void note_signals(struct console *c)
 		c->resized = c->dirty = true;
 	if (tty_stop_wanted())
 		console_stop_job(c);
-	if (tty_continued()) { /* somebody else had the terminal and has left it as he liked */
+	if (tty_continued()) { /* another program had the terminal and may have changed it */
 		term_return();
 		notify_away(&c->notify);
 		c->dirty = true;
@@ -200,7 +200,7 @@ static void why_held(struct source *s, const struct model_action *act, char out[
 							   : "no rule allows it");
 }
 
-/* Agent, session and reason of what was held last, for people who do not look at this screen. */
+/* Agent, session, and reason of the newest pending action, for users who look elsewhere. */
 static const char *where_held(const struct console *c, char *out, size_t size)
 {
 	char why[48];
@@ -277,8 +277,8 @@ static void read_news(struct console *c)
 	c->read_us = clock_mono_us();
 }
 
-/* Keys are answered before news is read, but for one slice a frame, so that nobody can hold news up
- * by typing. */
+/* Keys are answered before news is read, except for one slice per frame, so that typing can't
+ * delay the news. */
 static void read_and_draw(struct console *c)
 {
 	int64_t now = clock_mono_us();

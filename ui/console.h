@@ -22,9 +22,9 @@ struct console_source {
 	/* Called when wake_fd has something: reads what has come. False: the supervisor has gone;
 	 * the session is shown on, read-only. NULL: a readable fd is drained as an eventfd. */
 	bool (*pump)(void *self);
-	/* Asked now and then while somebody writes to the file of a session that is lost: true once
-	 * it has a supervisor again, with its hands and what to watch. May be NULL: it stays as it
-	 * is. */
+	/* Called at times while a process writes to the file of a lost session. True once the
+	 * session has a supervisor again, with its act and the descriptor to watch. May be NULL:
+	 * the session stays as it is. */
 	bool (*again)(void *self, struct act *act_out, int *wake_fd_out);
 	bool (*wants_write)(void *self); /* may be NULL */
 	void *self;
@@ -33,13 +33,13 @@ struct console_source {
 struct console_opts {
 	const struct console_source *source;
 	size_t nr_sources;
-	/* More sessions may come while it is open (up to CONSOLE_SOURCES): watched for "look
-	 * again", -1 or 0 = none comes. more() reads it empty, fills @out with one that is new and
-	 * returns true, false when there is none any more. */
+	/* More sessions may come while the console is open (up to CONSOLE_SOURCES): more_fd is
+	 * watched for them; -1 or 0: none come. more() empties it, fills @out with a new session
+	 * and returns true; false if there is none. */
 	int more_fd;
 	bool (*more)(void *self, struct console_source *out);
-	/* A pipe or socket: each line that comes is said in the message line, its end takes the
-	 * console away. 0 or -1 none. */
+	/* A pipe or socket: each line appears in the message line, and its end closes the
+	 * console. 0 or -1 none. */
 	int notes_fd;
 	bool replay;	  /* a record: the cursor moves by keys */
 	uint64_t at;	  /* replay: seq to begin at; 0 = the end */

@@ -48,10 +48,10 @@ NODISCARD int console_open_sources(struct console *c, struct err *err);
 void console_close_sources(struct console *c);
 void console_more_sources(struct console *c); /* sessions that began while the console is open */
 void console_pump(struct console *c, size_t i, bool readable);
-/* somebody has resumed what had lost its supervisor */
+/* another process has resumed a lost session */
 void console_attach_again(struct console *c);
-/* Whose session has ended, or who has gone on with the record, has left the file as one: merge,
- * undo and resume wait for whoever still has it in two parts. */
+/* A session that has ended or was resumed elsewhere has its file in one part: merge, undo, and
+ * resume wait for each reader that still has the file in two parts. */
 void console_let_go(struct console *c);
 void console_say_gone(struct console *c);
 

@@ -11,7 +11,7 @@
 #include "base/log.h"
 #include "ui/frame/finder.h"
 
-enum { LEAVING_US = 5000000 }; /* so long a file that its writer leaves is looked at */
+enum { LEAVING_US = 5000000 }; /* how long a file is watched after its writer leaves */
 
 /* A file that nobody announces: its writer touches the file or its WAL at each commit. */
 static int watch_file(const char *path)
@@ -89,7 +89,7 @@ void console_more_sources(struct console *c)
 
 void console_say_gone(struct console *c)
 {
-	if (c->o->notes_fd > 0) /* who started it tells of the end, and what comes next */
+	if (c->o->notes_fd > 0) /* our starter reports the end and the next session */
 		return;
 	for (size_t i = 0; i < c->nr; i++) {
 		char is = c->gone[i] ? 1 + c->src[i]->model.ended : 0;

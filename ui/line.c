@@ -181,7 +181,7 @@ static void print_other(struct line *l, const struct event *ev, const struct row
 	print_more_lines(l, r, more);
 }
 
-/* What a person is to know before he lets it be so: files, output, what it had to do without. */
+/* Facts that a user needs before applying a dry run: files, output, and missing abilities. */
 static void print_preview(struct line *l, const struct model_action *act, struct arena *a)
 {
 	struct text t;
@@ -205,7 +205,7 @@ static bool is_step(uint16_t kind)
 	       kind == EV_ACTION_ENDED;
 }
 
-/* What was refused to us has been answered to whoever typed it. */
+/* A refusal of our own command: the user who typed it has the answer already. */
 static bool is_answered(const struct line *l, const struct event *ev)
 {
 	struct err err = ERR_INIT;
@@ -228,7 +228,7 @@ static bool is_line(const struct model *m, const struct event *ev)
 	return is_step(kind) || (model_is_row(kind) && kind != EV_ACTION_REQUESTED);
 }
 
-/* The zone is said when it is another than that of the line before. */
+/* The time zone is printed when it differs from the line before. */
 static void print_time(struct line *l, int64_t wall_us, struct arena *a)
 {
 	const char *when = fmt_hms_zone(a, wall_us), *zone = strchrnul(when, ' ');
@@ -260,7 +260,7 @@ static bool body_says(const struct event *ev, const char *key, const char *value
 	return strcmp(json_str(o, key, ""), value) == 0;
 }
 
-/* Is said also with -q. */
+/* True for an event printed also with -q. */
 static bool is_loud(const struct model *m, const struct event *ev)
 {
 	const struct model_agent *a;
@@ -291,7 +291,7 @@ static bool is_loud(const struct model *m, const struct event *ev)
 	}
 }
 
-/* A key that each model call needs is said once, not each time. */
+/* A missing key that each model call needs is reported once. */
 static bool line_said_before(struct line *l, const struct event *ev)
 {
 	struct err err = ERR_INIT;
@@ -316,7 +316,7 @@ static bool line_lets(struct line *l, const struct event *ev)
 	return filter_match(l->filter, row, ev->ts_us);
 }
 
-/* --- programs that an action runs: one line for all until something else of it is told -------- */
+/* --- programs that an action runs: one line for all until its next other event --------------- */
 
 static void ran_tell(struct line *l, struct line_ran *r, int64_t wall_us, struct arena *a)
 {
@@ -339,7 +339,7 @@ static void ran_tell(struct line *l, struct line_ran *r, int64_t wall_us, struct
 	*r = (struct line_ran){ .names = STRV_INIT };
 }
 
-/* What waits to be told of @action (0: of any). */
+/* Prints the collected programs of @action (0: of any). */
 static void ran_flush(struct line *l, uint64_t action, int64_t wall_us, struct arena *a)
 {
 	for (size_t i = 0; i < ARRAY_LEN(l->ran); i++)
@@ -529,7 +529,7 @@ int line_dump(const char *path, uint64_t from, uint64_t to, bool follow, FILE *o
 		return -1;
 	ui_init(&ui, &s, NULL, 1, 36, 120, false);
 	for (;;) {
-		/* asked first: what it wrote before it ended is then there */
+		/* asked first: all events written before the end are then visible */
 		bool live = follow && session_live(s->session);
 		uint64_t head = session_head(s->session);
 		while (seq < head && (to == 0 || seq < to)) {

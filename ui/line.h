@@ -35,8 +35,8 @@ NODISCARD int line_print(const struct line_opts *o, struct err *err);
 
 /* A session being followed: feed it when there is more, hand it what the person types. */
 struct line;
-/* Borrows @s and @act (NULL or command NULL: nothing can be sent). @ask: print numbered prompts for
- * what is held. */
+/* Borrows @s and @act (NULL or command NULL: nothing can be sent). @ask: print numbered prompts
+ * for pending actions. */
 struct line *line_new(struct source *s, const struct act *act, FILE *out, bool json, bool ask);
 void line_free(struct line **l);
 /* Prints only events that @f lets through; what waits is asked all the same. Borrows. */
@@ -47,7 +47,7 @@ void line_filter(struct line *l, const struct filter *f);
 void line_quiet(struct line *l);
 /* Events up to @seq are known, and not said again; not for a program. */
 void line_past(struct line *l, uint64_t seq);
-/* Folds and prints up to @limit_seq (0 = the end). -1 when the file cannot be read any more. */
+/* Folds and prints up to @limit_seq (0 = the end). -1 if the file has become unreadable. */
 NODISCARD int line_sync(struct line *l, uint64_t limit_seq, struct err *err);
 /* One typed line without its end: a number or the text that the prompt asked for, else a command of
  * the registry. */
@@ -58,9 +58,9 @@ void line_typed(struct line *l, const char *text);
 NODISCARD int line_replay(const char *path, uint64_t at, const char *marks, FILE *out,
 			  struct err *err);
 
-/* The screens fleet, agent and log after every event from @from to @to (0 = the end), as text: what
- * the live = replay test compares. @follow: goes on while the session runs, until its end; the same
- * screens as they come to be. */
+/* The screens fleet, agent, and log after every event from @from to @to (0 = the end), as text:
+ * the test of live = replay compares them. @follow: continues while the session runs, until its
+ * end, with the same screens. */
 NODISCARD int line_dump(const char *path, uint64_t from, uint64_t to, bool follow, FILE *out,
 			struct err *err);
 

@@ -1,4 +1,4 @@
-/* Prompts of line mode: what waits next, and what can be answered. */
+/* Prompts of line mode: the next pending action or question, and its possible answers. */
 #include "ui/line_priv.h"
 
 #include <inttypes.h>
@@ -190,7 +190,7 @@ void line_prompt_about(struct line *l, uint64_t seq)
 		prompt_question(l, seq);
 }
 
-/* Is it to be asked about by itself? */
+/* True if a prompt of its own is due. */
 static bool is_due(const struct line *l, uint64_t seq)
 {
 	size_t i = 0;

@@ -37,21 +37,21 @@ struct line {
 		struct line *line;
 		uint64_t about; /* an action or a question */
 	} * decisions;
-	/* what is not asked about by itself: put off, or a decision is on its way */
+	/* without a prompt of its own: deferred, or its decision is being sent */
 	uint64_t *off;
 	size_t nr_off, cap_off;
 	char *intent;
 	char *type; /* the name that a rule wants typed; NULL none */
 	/* only a used up budget holds it; it is a command line, which can be edited and tried */
 	bool budget, words;
-	bool high;	     /* its risk: what lets it run is said twice */
-	unsigned long armed; /* the number that was said once; 0 none */
+	bool high;	     /* high risk: approving takes two answers */
+	unsigned long armed; /* the number that was typed once; 0 none */
 	char *note;	     /* for the record, with the decision; NULL none */
 	char *edited;	     /* runs instead of it when the person is sure */
 	char *pattern;	     /* to be saved when the person is sure */
-	char *others;	     /* numbers of what was named as going with it; NULL none */
+	char *others;	     /* numbers of the actions named with it; NULL none */
 	bool rule;	     /* it becomes a rule of the project */
-	unsigned looks;	     /* patterns whose effect has been asked for and not been told yet */
+	unsigned looks;	     /* requests for the effect of patterns without an answer yet */
 	json_t *pending;     /* an approval that waits for the name */
 	const char *pending_word;
 	/* mono: another prompt took the place of one that was not answered here */
@@ -60,8 +60,8 @@ struct line {
 	/* mono: a command went to the supervisor, whose answer comes before the next prompt; 0
 	 * none */
 	int64_t sent_us;
-	char zone[16];	  /* of the line before */
-	struct line_ran { /* programs that an action has run and that have not been told yet */
+	char zone[16];		 /* of the line before */
+	struct line_ran {	 /* programs that an action ran and that are not printed yet */
 		uint64_t action; /* 0: free */
 		uint64_t nr;
 		struct strv names; /* the first few, each once */
@@ -69,7 +69,7 @@ struct line {
 	} ran[8];
 };
 
-/* Prints what one event is, as it stands where the model is. False: it is no line. */
+/* Prints an event as a line, with the model's current state. False: no line. */
 bool line_event(struct line *l, const struct event *ev);
 void line_print_safe(FILE *out, const char *text);
 void line_later(struct line *l); /* what is asked is put off; then nothing is asked */

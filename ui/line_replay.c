@@ -1,6 +1,6 @@
-/* The replay by words, for screen readers, pipes and dumb terminals: the cursor moves by commands,
- * what it comes to is said as lines of line mode, a screen is printed when it is asked for. The
- * same cursor, marks and views as the console's. */
+/* The replay by commands, for screen readers, pipes, and dumb terminals. Commands move the
+ * cursor, new rows are printed as lines of line mode, and a screen is printed on request.
+ * Cursor, bookmarks, and views are those of the console. */
 #include <inttypes.h>
 #include <poll.h>
 #include <stdlib.h>
@@ -34,14 +34,15 @@ struct talk {
 	struct ui ui;
 	struct source *s;
 	struct line *line;
-	struct buf in; /* what has come and is no line yet */
-	bool ended;    /* of what is typed */
+	struct buf in; /* bytes of an incomplete line */
+	bool ended;    /* the input has ended */
 	FILE *out;
 };
 
-/* --- what is typed ---------------------------------------------------------------------------- */
+/* --- input ------------------------------------------------------------------------------------ */
 
-/* Returns owned: the next line without its end; NULL none within @ms (-1: for ever) or no more. */
+/* Returns owned: the next line without its end; NULL if none comes within @ms (-1: no limit) or
+ * at the end. */
 static char *line_replay_typed(struct talk *t, int ms)
 {
 	for (;;) {
@@ -65,7 +66,7 @@ static char *line_replay_typed(struct talk *t, int ms)
 	}
 }
 
-/* --- what is said ----------------------------------------------------------------------------- */
+/* --- output ----------------------------------------------------------------------------------- */
 
 static void say_message(struct talk *t)
 {
@@ -180,7 +181,7 @@ static void print_output(struct talk *t, const char *word)
 
 /* --- moving ----------------------------------------------------------------------------------- */
 
-/* One event after the other, so that each is said as it stood then. */
+/* One event at a time, so that each is printed with its state at that event. */
 static void line_replay_walk(struct talk *t, uint64_t from, uint64_t to)
 {
 	while (from < to) {

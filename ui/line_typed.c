@@ -12,8 +12,8 @@
 
 enum { EARLY_US = 400000, NR_CHOICES = 12, EDITED };
 
-/* What is said to whoever typed; to a program as one object more, which has no seq, with errors as
- * every command has them. */
+/* The answer to the typed line. A program gets one more object without seq, with errors as in
+ * every command. */
 static void line_typed_answer(struct line *l, const char *text, const struct err *err)
 {
 	if (!l->json) {
@@ -37,7 +37,7 @@ static void line_typed_answer(struct line *l, const char *text, const struct err
 	fprintf(l->out, "%s\n", buf_cstr(&b));
 }
 
-/* A program is told also of what has no words that it was done, and with what. */
+/* A program also gets a result for a command without text. */
 static void line_typed_done(struct line *l, const json_t *result)
 {
 	CLEANUP(json_release) json_t *o = json_object();
@@ -107,8 +107,7 @@ static void line_typed_send_words(struct line *l, const char *const *words, size
 	send_to(l, words, nr, opts, line_typed_sent, l);
 }
 
-/* @words are about what is asked, which is not asked again by itself. Takes @opts, which may be
- * NULL. */
+/* @words answer the current prompt, which is then not repeated. Takes @opts, which may be NULL. */
 static void send_decision(struct line *l, const char *const *words, size_t nr, json_t *opts)
 {
 	struct line_decision *d = NEW(struct line_decision);
@@ -502,8 +501,7 @@ static void line_typed_command(struct line *l, const char *text)
 	cmd_line_release(&c);
 }
 
-/* A decision of somebody else has put another question in the place of the one that was there a
- * moment ago. */
+/* Another user's decision has just replaced the question under the prompt. */
 static bool line_typed_early(const struct line *l)
 {
 	return l->swapped_us && l->awaiting != AWAIT_COMMAND &&

@@ -1,5 +1,5 @@
-/* What the terminal and the person's settings say about looks and keys; what is wrong with the
- * settings is said on the line. */
+/* The terminal's and the user's settings of themes and keys; invalid settings are reported on
+ * the message line. */
 #ifndef UI_THEME_SETUP_H
 #define UI_THEME_SETUP_H
 

@@ -1,5 +1,5 @@
-/* ":": a screen, a verb, one of the console's own words, or a command of the registry: what is
- * typed is run. */
+/* ":": a screen, a verb, one of the console's own commands, or a command of the registry; the
+ * typed line is run. */
 #include "ui/frame/cmdline_priv.h"
 
 #include <stdio.h>
@@ -118,7 +118,8 @@ static void cmdline_send(struct ui *ui, const char *text)
 	cmd_line_release(&l);
 }
 
-/* The whole line for a shell: of what is on the screen, unless something else was typed. */
+/* The whole command line for a shell, about the session on the screen unless the user named
+ * another. */
 static char *for_shell(struct ui *ui, const struct cmd_row *c, const char *rest)
 {
 	const struct source *s = ui_source(ui, cmdline_subject(ui).source);

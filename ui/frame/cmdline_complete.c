@@ -93,7 +93,7 @@ static void complete_option(struct finder *f, const char *table, const char *beg
 	}
 }
 
-/* "set the" and, as it is said of other programs, "set theme li". */
+/* "set the" and, as in other programs, "set theme li". */
 static void complete_setting(struct finder *f, const char *text, const char *begin)
 {
 	const char *name = text + strspn(text, " ");

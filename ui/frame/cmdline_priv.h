@@ -1,5 +1,5 @@
-/* Between the files of the ":" line. cmdline.c: what is typed is run. cmdline_own.c: the console's
- * own words. cmdline_complete.c: what Tab offers. */
+/* Between the files of the ":" line. cmdline.c runs the typed line. cmdline_own.c: the console's
+ * own commands. cmdline_complete.c: completions for Tab. */
 #ifndef UI_FRAME_CMDLINE_PRIV_H
 #define UI_FRAME_CMDLINE_PRIV_H
 

@@ -19,7 +19,7 @@ const struct cmd_row *cmd_find(const char *name); /* NULL */
  * one line. */
 struct cmd_line {
 	struct strv words; /* the name first */
-	json_t *opts;	   /* owned; what is not taken by a send is released */
+	json_t *opts;	   /* owned; released if a send does not take it */
 };
 NODISCARD int cmd_parse(struct cmd_line *out, const char *text, struct err *err);
 void cmd_line_release(struct cmd_line *l);

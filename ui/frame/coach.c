@@ -118,8 +118,8 @@ static bool coach_later(const struct ui *ui)
 	return on_agents(ui) && ui->coach->nr_done > 0;
 }
 
-/* The first that fits and has not been shown is said. Texts of at most 72 cells: they are whole on
- * 80. */
+/* The first matching hint that was not shown before is printed. Texts of at most 72 cells fit on
+ * 80 columns. */
 static const struct hint coach_hints[] = {
 	{ "decide",
 	  "read why it stopped, then choose: n denies with a reason, Esc is later",
@@ -230,7 +230,7 @@ void coach_set(struct ui *ui, bool on)
 	c->seen = 0;
 }
 
-/* --- what is said ----------------------------------------------------------------------------- */
+/* --- printing --------------------------------------------------------------------------------- */
 
 void coach_look(struct ui *ui)
 {
@@ -241,7 +241,7 @@ void coach_look(struct ui *ui)
 	coach_load(c);
 	bool over = c->now >= 0 &&
 		    ((coach_hints[c->now].fits == something_held && nr_held(ui) == 0) ||
-		     /* somebody else has decided */
+		     /* another user has decided */
 		     (coach_hints[c->now].fits == coach_deciding && !coach_deciding(ui)));
 	if (over || (c->now >= 0 && coach_hints[c->now].screen && c->where != where)) {
 		c->now = -1;
@@ -251,7 +251,7 @@ void coach_look(struct ui *ui)
 		if (c->seen & 1u << i || !coach_hints[i].fits(ui))
 			continue;
 		if (c->now >= 0 && (int)i > c->now)
-			return; /* what is said now matters more */
+			return; /* the current hint matters more */
 		c->now = (int)i;
 		c->where = where;
 		c->seen |= 1u << i;
@@ -273,7 +273,7 @@ void coach_did(struct ui *ui, enum verb v)
 		}
 }
 
-/* What names a key is said where that works; elsewhere it waits. */
+/* A hint that names a key is printed where the key works; elsewhere it waits. */
 static bool works_here(const struct ui *ui, const struct hint *h)
 {
 	unsigned where = ui_where(ui);

@@ -1,9 +1,9 @@
-/* Hints for who is new here: one line above the keys, one hint at a time, each when it first makes
- * sense and never again.
+/* Hints for new users: one line above the keys, one hint at a time, each once, as soon as it
+ * applies.
  *
- * What has been shown is remembered in a file of names, one a line; a hint goes away when its key
- * is pressed, its screen is left, or the help is opened. "coach = false" in the configuration or
- * ":set nocoach" turns it off. */
+ * Shown hints are remembered in a file of names, one per line. A hint disappears when its key is
+ * pressed, its screen is left, or the help is opened. "coach = false" in the configuration or
+ * ":set nocoach" turns hints off. */
 #ifndef UI_FRAME_COACH_H
 #define UI_FRAME_COACH_H
 

@@ -15,7 +15,7 @@
 
 enum { OUTPUT_MAX = 4 << 20 };
 
-/* A view without a text of its own: what is on the screen, without the lines at the bottom. */
+/* For a view without its own text: the text on the screen, without the lines at the bottom. */
 static void screen_text(struct ui *ui, struct buf *out)
 {
 	const struct grid *g = &ui->grid;

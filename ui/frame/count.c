@@ -1,6 +1,6 @@
-/* A number before a key, as in vi: 10j moves ten rows, 120G goes to event 120, 50% to the middle of
- * what is listed. Not where digits mean something else: in dialogs, prompts and the palette; of a
- * record they are about its cursor (transport.c). */
+/* A number before a key, as in vi: 10j moves ten rows, 120G goes to event 120, 50% to the middle
+ * of the list. Not where digits have another meaning: in dialogs, prompts, and the palette. In a
+ * recording they apply to the cursor (transport.c). */
 #include <stdio.h>
 
 #include "ui/frame/finder.h"

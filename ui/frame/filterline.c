@@ -532,7 +532,7 @@ static void filterline_like(struct source *s, const struct model_action *act, st
 	static const char *const fields[] = { "path", "host", "tool" };
 	CLEANUP(json_release) json_t *row = facts_row(s, act->id);
 	buf_printf(out, "kind:%s", act->kind);
-	const size_t bare = out->len; /* the tool is said where nothing else tells it apart */
+	const size_t bare = out->len; /* the tool is needed if no other field identifies it */
 	like_command(json_str(row, "cmd", ""), out);
 	for (size_t i = 0; i < ARRAY_LEN(fields); i++) {
 		const char *value = json_str(row, fields[i], "");

@@ -16,7 +16,7 @@ void finder_free(struct finder *f);
 bool finder_key(struct ui *ui, uint32_t key);
 /* Verbs of this part. True if it was one. */
 bool finder_verb(struct ui *ui, enum verb v, const struct subject *on);
-/* After the view: the filter on the second line, what is searched for, the choices after a
+/* Paints after the view: the filter on the second line, the search text, and the choices after a
  * prefix. */
 void finder_paint(struct ui *ui, struct area body);
 int64_t finder_next(const struct ui *ui); /* as ui_next */
@@ -71,7 +71,7 @@ const char *history_get(struct ui *ui, char kind, size_t back); /* 1 = the newes
 
 /* --- command line (cmdline*.c), palette (palette.c), holds (holds.c) --- */
 void cmdline_ask(struct ui *ui, const char *text);
-/* "hold FILTER" with what it would have matched. */
+/* "hold FILTER" with its matches up to now. */
 void hold_ask(struct ui *ui);
 /* The same with what @on->action is like, after what is held already: to be looked at, edited,
  * sent. */

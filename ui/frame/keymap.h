@@ -66,15 +66,15 @@ struct key_row {
 enum verb keymap_verb(unsigned where, uint32_t key); /* VERB_NONE */
 size_t keymap_count(void);
 const struct key_row *keymap_row(size_t i);
-/* A person's own keys: {"fleet": {"X": "kill", "Ctrl-k": "none"}, "all": {...}}. They come before
- * ours. What is wrong (a name that there is not, a key of the approval dialog, which is fixed) is
- * left out; that and what hides something (a key that had another meaning, a verb that has no key
- * left) is told in @said, a line each. May be called once. */
+/* A user's own keys: {"fleet": {"X": "kill", "Ctrl-k": "none"}, "all": {...}}. They come before
+ * ours. Invalid entries (an unknown name, or a key of the approval dialog, which is fixed) are
+ * left out. @said gets a line for each, and for each entry that hides another (a key with an
+ * earlier meaning, a verb left without a key). May be called once. */
 void keymap_user(const json_t *map, struct buf *said);
 /* Ctrl-n p v s g as there, before ours; prompts take Ctrl-g for Esc. */
 void keymap_emacs(bool on);
 bool keymap_is_emacs(void);
-/* "j", "Ctrl-d", "F5", "Enter": KEY_NONE_ if it is no key. */
+/* "j", "Ctrl-d", "F5", "Enter"; KEY_NONE_ for an unknown name. */
 uint32_t key_parse(const char *name);
 const char *verb_name(enum verb v);
 const char *verb_doc(enum verb v);

@@ -41,7 +41,7 @@ uint32_t key_parse(const char *name)
 	return KEY_NONE_;
 }
 
-/* A verb that a screen can still be told by some key. */
+/* True if some key still gives the verb on that screen. */
 static bool keymap_user_reachable(unsigned where, enum verb v)
 {
 	for (size_t i = 0; i < keymap_count(); i++) {

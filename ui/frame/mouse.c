@@ -1,6 +1,6 @@
-/* What the mouse does: a click selects, a click on what is selected opens it, the wheel scrolls, a
- * split is dragged. A key in the key line can be clicked. It never decides anything: decisions are
- * not in the key line, and a dialog has no clicks of its own. */
+/* The mouse: a click selects, a click on the selection opens it, the wheel scrolls, a split is
+ * dragged. A key in the key line can be clicked. The mouse never decides: decisions are not in
+ * the key line, and a dialog ignores clicks. */
 #include "ui/frame/select.h"
 #include "ui/frame/transport.h"
 
@@ -21,7 +21,7 @@ static void mouse_press(struct ui *ui, int row, int col)
 			ui_do(ui, at);
 		return;
 	}
-	if (select_on(ui)) /* what is chosen may not be there any more after it */
+	if (select_on(ui)) /* the selected lines may be gone after it */
 		select_end(ui);
 	enum click c = v->ops->click ? v->ops->click(v->self, ui, row, col) : CLICK_NONE;
 	ui->grabbed = c == CLICK_GRABBED;
@@ -46,7 +46,7 @@ void ui_mouse(struct ui *ui, struct mouse m)
 		return;
 	switch (m.kind) {
 	case MOUSE_PRESS:
-		ui->nr_keys++; /* as a key: what was said before is past */
+		ui->nr_keys++; /* counts as a key: the last message is over */
 		mouse_press(ui, m.row, m.col);
 		break;
 	case MOUSE_RELEASE:

@@ -1,8 +1,8 @@
-/* A reader's own marks: a letter, a text or both at an event. They are the reader's and not the
- * record's: a session file is never written to by who looks at it, so they lie in a small file of
- * the reader's own, one for each session ($XDG_STATE_HOME/sandglass/marks/SESSION.jsonl: a line
- * {"seq":188,"key":"d","text":"why this?"} per mark), and a copy of the session elsewhere has the
- * same ones. A mark in the record of a running session, which everybody has, is the command "mark".
+/* A reader's own bookmarks: a letter, a text, or both at an event. Reading never writes to a
+ * session file. So these bookmarks are in a small file of the reader, one per session
+ * ($XDG_STATE_HOME/sandglass/marks/SESSION.jsonl: a line {"seq":188,"key":"d","text":"why this?"}
+ * per bookmark). A copy of the session elsewhere shows the same ones. The command "mark" records a
+ * bookmark in a running session for all users.
  *
  * Without a path they live as long as the program. */
 #ifndef UI_FRAME_OWN_MARKS_H

@@ -266,7 +266,7 @@ static int ui_prompt_cells_of(const char *text, size_t len, bool ascii)
 	return text_cells(part, ascii);
 }
 
-enum { TYPED_LEAST = 16 }; /* cells that a label leaves for what is typed */
+enum { TYPED_LEAST = 16 }; /* cells that a label leaves for the typed text */
 
 /* The part around the cursor is shown when not all of it fits. */
 void prompt_paint(const struct ui *ui, struct area a, int row)

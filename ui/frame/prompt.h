@@ -12,7 +12,7 @@ struct prompt_ops {
 	char history;				  /* its letter in the history, 0 = none is kept */
 	bool (*key)(struct ui *ui, uint32_t key); /* may be NULL; before the line sees it */
 	void (*changed)(struct ui *ui);		  /* may be NULL */
-	/* May be NULL. In the place of the key line: completions, what is wrong, a count. */
+	/* May be NULL. Paints in place of the key line: completions, an error, a count. */
 	void (*hint)(const struct ui *ui, struct area a, int row);
 	/* May be NULL. Bytes [from, from + len) of the text stand out in *role. */
 	bool (*part)(const struct ui *ui, size_t *from, size_t *len, enum role *role);

@@ -182,7 +182,7 @@ static void paint_tall(const struct ui *ui, size_t source, struct area a, const 
 	arena_release(&ar);
 }
 
-/* The cursor stands among the marks; one that it hides is said by being reversed. */
+/* The cursor is among the signs; a hidden sign is shown by reversing it. */
 static void paint_small(const struct ui *ui, size_t source, struct area a, const struct slot *c,
 			int width, int here)
 {

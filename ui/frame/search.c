@@ -46,7 +46,7 @@ static void ui_search_add(struct hits *h, uint64_t at)
 		h->cut = true;
 }
 
-/* A long list is asked of the search index; what it names is looked at. */
+/* A long list is queried through the search index, and each result is checked. */
 static void hits_indexed(struct hits *h, struct ui *ui, const struct looked *l)
 {
 	struct source *s = ui->src[l->source];

@@ -40,7 +40,7 @@ static uint64_t select_end_at(const struct looked *l, size_t i)
 	return l->what == LOOK_ROWS ? l->rows->row[i].seq : i;
 }
 
-/* First and last of what is chosen, lines that were wrapped whole. */
+/* First and last selected line, with wrapped lines complete. */
 static void select_range_of(const struct ui *ui, const struct looked *l, size_t *lo, size_t *hi)
 {
 	size_t a = index_of(l, ui->select.from), b = index_of(l, ui->select.at);
@@ -203,7 +203,7 @@ static bool select_move_verb(struct ui *ui, enum verb v)
 	}
 }
 
-/* What goes on with the same lines chosen. */
+/* Verbs that keep the same lines selected. */
 static bool select_keeps(enum verb v)
 {
 	return v == VERB_SEARCH || v == VERB_AGAIN || v == VERB_AGAIN_UP || v == VERB_LINE ||

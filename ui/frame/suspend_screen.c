@@ -56,7 +56,7 @@ static void suspend_screen_child(const char *script, const char *arg, int in, bo
 	_exit(127);
 }
 
-/* Ctrl-C and Ctrl-Z are for the program; when it stops, so do we, and go on together. */
+/* Ctrl-C and Ctrl-Z go to the program. When it stops, we stop, and both continue together. */
 static int suspend_screen_run(const char *script, const char *arg, int in, bool silent)
 {
 	struct sigaction ign = { .sa_handler = SIG_IGN }, old_int, old_quit;

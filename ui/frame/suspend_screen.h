@@ -1,9 +1,9 @@
-/* What takes a person off the screen for a while: editor, pager, the plain copy screen; and the way
- * to his clipboard.
+/* Programs that take the screen for a while: editor, pager, and the plain copy screen. Also the way
+ * to the clipboard.
  *
- * The screen is given back before and taken again after; agents go on meanwhile, since they are not
- * ours. A stop (Ctrl-Z) of the program that runs stops the console too, as one job. Texts must be
- * sanitised by the caller. */
+ * The screen is restored before and taken again after; agents continue meanwhile, since they are
+ * other processes. A stop (Ctrl-Z) of the program stops the console too, as one job. Texts must
+ * be sanitized by the caller. */
 #ifndef UI_FRAME_SUSPEND_SCREEN_H
 #define UI_FRAME_SUSPEND_SCREEN_H
 

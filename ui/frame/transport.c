@@ -209,8 +209,8 @@ static int64_t clock_time(const char *text, int64_t near_us)
 	return (int64_t)mktime(&tm) * 1000000 + 999999;
 }
 
-/* "0:02" or "1:02:33", as the ruler counts from the beginning, in a session that lasts so long; -1
- * it is not one. */
+/* "0:02" or "1:02:33" as times from the start of the ruler, in a session of that length; -1 for
+ * other text. */
 static int64_t time_into(const char *text, int64_t begin_us, int64_t end_us)
 {
 	int a, b, c = 0, n = 0;

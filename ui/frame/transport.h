@@ -1,8 +1,8 @@
-/* Replay: where the cursor is, how it moves by itself and by keys, and the rows at the bottom that
- * show it: the timeline (ruler.h) and a line of state. The screens are those of a live session; the
- * cursor is ui->limit, and 0 is the end, which it follows while the session runs. Of several
- * sessions beside each other the timeline is that of the first; the others stand where they stood
- * as long after their own beginning. */
+/* Replay: the position of the cursor, its movement by time and by keys, and the bottom rows that
+ * show it: the timeline (ruler.h) and a status line. The screens are those of a live session.
+ * The cursor is ui->limit; 0 is the end, which it follows while the session runs. With several
+ * sessions side by side the timeline belongs to the first one; the others are shown at the same
+ * time after their own start. */
 #ifndef UI_FRAME_TRANSPORT_H
 #define UI_FRAME_TRANSPORT_H
 

@@ -141,15 +141,15 @@ unsigned ui_where(const struct ui *ui)
 	return ui->stack[ui->depth - 1].ops->where | (ui->replay ? IN_REPLAY : 0u);
 }
 
-/* Whoever presses its key goes on with words. The screen of one held action has dead keys of its
+/* The verb's key opens a line for text. The screen of one pending action has dead keys of its
  * own. */
 static bool asks_for_words(const struct ui *ui, enum verb v)
 {
 	return v == VERB_SAY || v == VERB_BUDGET || (v == VERB_NO && !(ui_where(ui) & IN_APPROVAL));
 }
 
-/* What was typed for a line that has not opened is no command: it is thrown away, and what follows
- * until there is a rest. */
+/* Keys typed for a line that has not opened are not commands. They are discarded, with the
+ * following ones until a pause. */
 static void no_keys(struct ui *ui)
 {
 	ui->flush = true;
@@ -325,15 +325,15 @@ static char *waits_text(const struct ui *ui)
 	size_t len = strnlen(what, WAITS_MAX);
 	while (len > 0 && ((unsigned char)what[len] & 0xc0) == 0x80) /* not within a character */
 		len--;
-	bool bare = !agent || strcmp(r.word, "exec") == 0; /* a command says by itself what it is */
+	bool bare = !agent || strcmp(r.word, "exec") == 0; /* a command needs no kind before it */
 	return mem_printf("%s held #%" PRIu64 " %s: %s%s%.*s", fmt_hms(&a, newest->held_us),
 			  newest->id,
 			  agent ? ui_short_name(ui, &a, ui_agent_name(ui, source, agent)) : r.word,
 			  bare ? "" : r.word, bare ? "" : " ", (int)len, what);
 }
 
-/* The line says what waits now; a screen opens by itself only for who wants that, and never into
- * what is being typed. */
+/* The status line names the pending action. A screen opens only if the user configured this, and
+ * never during typing. */
 static void news_waits(struct ui *ui)
 {
 	if (ui->met) /* else the first word, of what this is, stays */
@@ -440,7 +440,8 @@ static void ui_sent(void *self, const json_t *result, const struct err *err)
 		say_back(ui, result);
 }
 
-/* What only a decision lets go on; what a hold filter stopped goes on with its agent. */
+/* True for an action that only a decision continues; an action at a breakpoint continues with
+ * its agent. */
 static bool wants_decision(struct source *s, const struct model_action *act)
 {
 	CLEANUP(json_release) json_t *o = source_body(s, act->held);
@@ -483,7 +484,7 @@ static void say_deciding(struct ui *ui, const char *const *words, const json_t *
 	       session && strstr(what, "matches") ? session : "");
 }
 
-/* What is asked for, until the answer says more. */
+/* The status line until the answer arrives. */
 static void say_sending(struct ui *ui, size_t source, const char *const *words, size_t nr,
 			const json_t *opts)
 {
@@ -551,7 +552,7 @@ void ui_resize(struct ui *ui, int rows, int cols)
 {
 	ui->select.on = ui->select.on && cols == ui->grid.cols; /* else other rows are wrapped */
 	if (rows < UI_MIN_ROWS || cols < UI_MIN_COLS)
-		ui->nr_shown++; /* nothing can be read any more: what comes back is shown anew */
+		ui->nr_shown++; /* unreadable: the next screen is painted anew */
 	grid_resize(&ui->grid, rows, cols);
 }
 
@@ -593,7 +594,7 @@ int64_t ui_next(const struct ui *ui)
 		bool busy = m->nr_held || m->nr_asks || model_count(m, AGENT_RUN) ||
 			    model_count(m, AGENT_THINK);
 		if (busy && !m->ended && !ui->src[i]->lost && next > ui->mono_us + 1000000)
-			next = ui->mono_us + 1000000; /* an age goes on */
+			next = ui->mono_us + 1000000; /* an age counts on */
 	}
 	return next;
 }

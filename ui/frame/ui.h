@@ -74,7 +74,7 @@ struct ui {
 	struct transport {
 		int speed;		  /* index into transport.c's table */
 		bool by_event;		  /* one event per 0.3 s, whatever the clock said */
-		int64_t tick_us, next_us; /* mono: played up to, goes on at */
+		int64_t tick_us, next_us; /* mono: played up to; continues at */
 		int64_t left_us;	  /* of the playing clock, not used up yet */
 		char digits[8];		  /* "50" of "50%" */
 		/* what the timeline's first lane counts: index into ruler.c's table */
@@ -83,7 +83,7 @@ struct ui {
 	struct grid grid;
 	struct view stack[UI_VIEWS];
 	size_t depth;
-	unsigned nr_shown; /* grows with every change of what is on top */
+	unsigned nr_shown; /* grows with every change of the top screen */
 	struct prompt prompt;
 	struct finder *find; /* filters, search, marks, history: finder.h */
 	struct coach *coach; /* owned; NULL: no hints (coach.h) */
@@ -109,7 +109,7 @@ struct ui {
 	bool met;
 	bool stopped;	/* every session took your stop: they are ending */
 	bool no_next;	/* after a decision the next pending approval doesn't open */
-	bool popup;	/* what waits opens by itself: only if somebody has said so */
+	bool popup;	/* pending actions open their screen: only if the user configured this */
 	unsigned count; /* a number typed before a key; 0 none */
 	/* broadcast.c: the newest of those that wait for answers before the console goes; owned */
 	struct leaving *leaving;
@@ -117,7 +117,7 @@ struct ui {
 	/* owned: what the screen "verify" shows, of verifying_source; NULL nothing was begun */
 	struct verifying *verifying;
 	size_t verifying_source;
-	int64_t (*clock)(void); /* mono: what runs beside the console is timed by it */
+	int64_t (*clock)(void); /* mono: the clock for work beside the console */
 	struct calm counted;	/* the number of events as it is shown */
 	int64_t slice_us;	/* how long one ui_sync may read; 0 until all is there */
 	size_t first_src;	/* read first in the next */
@@ -134,9 +134,9 @@ struct ui {
 void ui_init(struct ui *ui, struct source **src, const struct act *act, size_t nr, int rows,
 	     int cols, bool ascii);
 void ui_release(struct ui *ui);
-/* Takes in what has been committed. True if something came. */
+/* Reads the newly committed events. True if there were any. */
 bool ui_sync(struct ui *ui);
-/* What is shown is a first picture (source.h); ui_sync goes on. */
+/* The screen shows a first picture (source.h); ui_sync continues. */
 bool ui_reading(const struct ui *ui);
 bool ui_growing(const struct ui *ui); /* more has come since ui_sync before the last */
 void ui_key(struct ui *ui, uint32_t key);
@@ -144,7 +144,7 @@ void ui_mouse(struct ui *ui, struct mouse m); /* mouse.c */
 void ui_draw(struct ui *ui);
 void small_paint(const struct ui *ui, struct area a); /* small.c: below UI_MIN_ROWS, UI_MIN_COLS */
 void ui_resize(struct ui *ui, int rows, int cols);
-/* When the screen changes by itself next (mono_us), INT64_MAX = never. */
+/* The time of the next change without a key (mono_us), INT64_MAX = never. */
 int64_t ui_next(const struct ui *ui);
 void ui_edited(struct ui *ui, const char *text); /* NULL: the editor failed or nothing changed */
 
@@ -169,10 +169,11 @@ static inline struct source *ui_source(const struct ui *ui, size_t i)
 {
 	return i < ui->nr_src ? ui->src[i] : NULL;
 }
-/* What an agent is called here: of several sessions, what a script does by itself bears its
- * session's name. "" for NULL. */
+/* The name of an agent on this screen. With several sessions, actions of a script itself carry
+ * its session's name. "" for NULL. */
 const char *ui_agent_name(const struct ui *ui, size_t source, const struct model_agent *a);
-/* As much of the name of an agent or a box as leaves room for what is said or asked about it. */
+/* The name of an agent or a sandbox, shortened to leave room for the message or question about
+ * it. */
 const char *ui_short_name(const struct ui *ui, struct arena *ar, const char *name);
 /* How many actions and questions of it a person could decide about now. */
 size_t ui_waits(const struct ui *ui, size_t source);
@@ -190,8 +191,8 @@ bool count_key(struct ui *ui, uint32_t key);
 /* To every session that runs and can be commanded (broadcast.c), and how many those are. */
 size_t ui_reached(const struct ui *ui);
 void ui_freeze_all(struct ui *ui);
-void ui_pause_all(struct ui *ui);			/* or lets all go on, when all are paused */
-void ui_leave(struct ui *ui, const struct subject *on); /* after one question; agents go on */
+void ui_pause_all(struct ui *ui);			/* or continues all, when all are paused */
+void ui_leave(struct ui *ui, const struct subject *on); /* after one question; agents continue */
 void ui_leave_how(struct ui *ui, const struct subject *on); /* asks what becomes of them */
 void ui_leave_free(struct ui *ui);			    /* no answer may come after it */
 

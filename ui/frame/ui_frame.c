@@ -43,7 +43,7 @@ static bool own_keys(const struct ui *ui, struct area a, int row)
 	return true;
 }
 
-/* In a record nothing is decided and nothing is sent; what goes to all sessions wants one that it
+/* In a recording no decision or command is possible. A broadcast needs a session that it
  * reaches. */
 static bool ui_frame_works(const struct ui *ui, enum verb v)
 {
@@ -142,7 +142,7 @@ static void paint_message(const struct ui *ui, struct area a, int row)
 	const char *text = *ui->message ? ui->message : ui->waits ? ui->waits : "";
 	if ((*ui->message || any_lost(ui)) &&
 	    text_cells(text, a.g->ascii) > a.cols - (int)strlen(right) - 4)
-		*right = 0; /* what is said now comes first */
+		*right = 0; /* the current message comes first */
 	int n = (int)strlen(right);
 	put_bytes(a, row, 1, a.cols - n - (n ? 4 : 2), *ui->message ? ui->message_role : ROLE_HELD,
 		  text, strlen(text), 0);

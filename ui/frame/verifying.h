@@ -1,6 +1,5 @@
-/* A record that is being verified (record/read/verify.h) while the screens go on: a thread of its
- * own, with the session file opened anew. It reads, and nothing else. Call from the console's
- * thread. */
+/* Verifies a recording (record/read/verify.h) while the screens stay alive, in its own thread
+ * with the session file opened anew. It only reads. Call from the console's thread. */
 #ifndef UI_FRAME_VERIFYING_H
 #define UI_FRAME_VERIFYING_H
 
@@ -27,7 +26,7 @@ struct verify_seen {
 	int64_t since_us; /* mono: when the check under way began */
 	int64_t took_us;  /* of the whole, once it is over */
 	struct verify_totals totals;
-	struct err err; /* it could not go on: why */
+	struct err err; /* the reason for an early end */
 };
 
 /* The checks by name, with what each proves, in their order; NULL past the end. */
@@ -36,8 +35,8 @@ const char *verify_about(size_t i);
 
 /* Begins. Returns owned; NULL with @err. */
 struct verifying *verifying_new(const char *path, verifying_clock *clock, struct err *err);
-/* Ends what runs and waits until it has, as long as one read of the disk takes; what has come
- * stays. err says ERR_CANCELLED, if not all had. */
+/* Stops the thread and waits for it, as long as one read of the disk takes. Finished checks
+ * stay. err is ERR_CANCELLED if checks are missing. */
 void verifying_stop(struct verifying *v);
 /* The same, and nothing stays. NULL inside is fine. */
 void verifying_free(struct verifying **v);

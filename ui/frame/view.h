@@ -32,7 +32,7 @@ struct looked {
 	size_t nr;		 /* LOOK_LINES: at is an index */
 	const char *(*line)(const void *self, const struct ui *ui, size_t i, struct arena *a);
 	uint64_t at;
-	bool gutters; /* LOOK_TEXT: they are part of what is taken along */
+	bool gutters; /* LOOK_TEXT: copied lines include them */
 	/* Which lines are seen, and where on the body: @first (an index of rows, of text) stands at
 	 * @row. rows 0: none that could be chosen one by one. */
 	struct {
@@ -63,7 +63,7 @@ struct view_ops {
 	const char *const *own;
 	/* What verbs are about now. */
 	void (*subject)(const void *self, const struct ui *ui, struct subject *out);
-	/* May be NULL: true when there is nothing left to do here: the view closes by itself. */
+	/* May be NULL: true if nothing is left to do here, and the view closes. */
 	bool (*finished)(const void *self, const struct ui *ui);
 	/* May be NULL: why a verb does nothing here now; NULL it does. */
 	const char *(*off)(const void *self, const struct ui *ui, enum verb v);
@@ -73,14 +73,15 @@ struct view_ops {
 	/* May be NULL: what the pane holds, whole, as sanitised text: for the clipboard, the pager,
 	 * a file. */
 	void (*text)(const void *self, struct ui *ui, struct buf *out);
-	/* May be NULL: the mouse at a cell of the body. CLICK_AGAIN: what is there was selected
-	 * already (it is opened); CLICK_GRABBED: drag follows it until it is let go. */
+	/* May be NULL: the mouse at a cell of the body. CLICK_AGAIN: the clicked row was
+	 * selected already (it is opened); CLICK_GRABBED: drag follows until the button is
+	 * released. */
 	enum click (*click)(void *self, struct ui *ui, int row, int col);
 	void (*drag)(void *self, struct ui *ui, int row, int col);
 	/* May be NULL: the wheel turns over a cell: true if the pane there took @v (up or down),
 	 * whichever has the keys. */
 	bool (*wheel)(void *self, struct ui *ui, int row, int col, enum verb v);
-	/* May be NULL: what can be searched here, and going to a place in it (as at above). */
+	/* May be NULL: the searchable text, and going to a place in it (as at above). */
 	void (*look)(const void *self, const struct ui *ui, struct looked *out);
 	void (*go)(void *self, struct ui *ui, uint64_t to);
 };

@@ -7,7 +7,7 @@
 
 /* Of an action (by its seq) or of any other event. Returns owned, never NULL. */
 json_t *facts_row(struct source *s, uint64_t seq);
-/* Of an agent: what it does now, and its own totals. Returns owned. */
+/* Of an agent: its current state, and its own totals. Returns owned. */
 json_t *facts_agent(struct source *s, const struct model_agent *a);
 
 #endif

@@ -162,8 +162,8 @@ static int journal_by_id(const void *x, const void *y)
 	return (a > b) - (a < b);
 }
 
-/* Of an element that both kept something of, the older copy counts; what is younger than the first
- * needs none. */
+/* If both kept a version of an element, the older one counts; elements newer than the first need
+ * none. */
 #define MERGE(to, from, item, nr, cap, drop, is_younger)                                           \
 	do {                                                                                       \
 		size_t had = (to)->nr;                                                             \

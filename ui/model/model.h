@@ -93,7 +93,7 @@ struct model_box {
 	char *name, *driver, *profile, *net;
 	bool ready, closed, frozen;
 	bool target;	  /* a folder of the user's can be merged into */
-	bool again;	  /* another box goes on with its files */
+	bool again;	  /* another sandbox continues its files */
 	int64_t asked_us; /* when it was wanted */
 	uint32_t touched; /* files that differ from the base, of all layers */
 	/* the newest snapshot that changed; the newest merge back of all of it that stands; 0
@@ -108,7 +108,7 @@ struct model_action {
 	uint64_t id, agent, box;
 	/* newest event of each; 0 none */
 	uint64_t judged, held, decided, started, ended, snapshot, reply;
-	uint64_t later; /* somebody looked and left it: the newest such event; 0 none */
+	uint64_t later; /* a reviewer deferred it: the newest such event; 0 none */
 	/* the newest preview: its preview.started and, once over, its preview.ended */
 	uint64_t preview, previewed;
 	int64_t asked_us, held_us, until_us, start_us, end_us, preview_us;
@@ -120,11 +120,11 @@ struct model_action {
 	int code; /* exit status; -1 not known */
 	/* it stands before its start only because of a pause: there is nothing to decide */
 	bool latched;
-	bool ok, high_risk, person; /* person: somebody decided */
+	bool ok, high_risk, person; /* person: a user decided */
 	bool promotable;	    /* the newest preview may be promoted */
-	/* a recorded command's second run, begun by a person: its agent goes on as it was */
+	/* a repeat of a recorded command, started by a user: its agent's state is unchanged */
 	bool again;
-	/* its first program has been told: that is the command itself, and no row */
+	/* its first program was recorded: the command itself, which gets no row */
 	bool traced;
 	uint32_t kept;
 };
@@ -148,8 +148,7 @@ struct model_redo {
 	int64_t begin_us;
 };
 
-/* somebody said something of a part of a box's changes (review.choice); its base changed
- * (base.drift) */
+/* a user reviewed a part of a sandbox's changes (review.choice); its base changed (base.drift) */
 struct model_choice {
 	uint64_t seq, box;
 };

@@ -435,7 +435,7 @@ static void merge_undone(struct model *m, const json_t *o)
 			fold_box(m, m->box[i].id)->merged = 0;
 }
 
-/* Whoever looks at the agents would not see that it failed, and why. */
+/* True if no agent shows the failure and its cause. */
 static bool nobody_failed(const struct model *m)
 {
 	for (size_t i = 0; i < m->nr_agents; i++)
@@ -463,12 +463,12 @@ static void model_fold_session_end(struct model *m, const struct event *ev, cons
 		fold_bytes(&script->text, o, "why");
 }
 
-/* The script goes on with its session: what it ended with is no more. */
+/* The script continues with its session: its end no longer counts. */
 static void session_goes_on(struct model *m, const struct event *ev)
 {
 	struct model_agent *script = model_fold_agent_of(m, m->start);
 	m->ended = false;
-	m->attached = 0; /* whoever was, was so to the supervisor before */
+	m->attached = 0; /* attached clients were clients of the earlier supervisor */
 	fold_forget_previews(m);
 	if (!script || !script->script || !script->ended)
 		return;
@@ -637,7 +637,7 @@ static struct model_agent *row_owner(struct model *m, const struct event *ev)
 		       : a;
 }
 
-/* The first program of a command is the command: its row says so already. */
+/* The first program of a command is the command itself: its row shows it already. */
 static bool is_the_command(const struct model *m, const struct event *ev)
 {
 	const struct model_action *act =

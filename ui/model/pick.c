@@ -9,7 +9,7 @@
 
 enum { PIECE = 20000, PAGE = 4096, LISTS = 8 };
 
-struct list { /* one filtered copy of somebody's rows */
+struct list { /* a filtered copy of a list of rows */
 	const struct rows *of;
 	size_t nr;
 	uint64_t head;

@@ -1,12 +1,11 @@
-/* The rows of a session that a filter lets through.
+/* The rows of a session that match a filter.
  *
- * 1. What is recorded is asked of the file in SQL, in pieces, so that a long session is filtered
- * while the screen lives on
- *    (pick_work says when it is not done). Nothing is read into memory but the numbers that match.
- * 2. An action that has not ended at the cursor is asked by the predicate over what is known of it
- * there, at every new
- *    event; a file without SQL (a fixture) is asked so altogether. Both give the same rows: a test
- *    holds them together.
+ * 1. Recorded rows are queried from the file in SQL, in pieces, so that the screen stays alive
+ *    while a long session is filtered (pick_work reports the end). Only the numbers of matching
+ *    rows are in memory.
+ * 2. An action that has not ended at the cursor is checked by the predicate over its known state,
+ *    at each new event. A file without SQL (a fixture) uses the predicate for all rows. A test
+ *    checks that both give the same rows.
  * One thread; a pick belongs to one source. */
 #ifndef UI_PICK_H
 #define UI_PICK_H

@@ -35,7 +35,7 @@ static const char *model_progress_last_line(const char *text, size_t *len)
 	return text + begin;
 }
 
-/* At a number that begins a word or stands in a bracket: bytes of the whole form, 0 it is none. */
+/* At a number that starts a word or a bracket: bytes of the whole format, 0 for no progress. */
 static size_t model_progress_form(const char *p, size_t len, char before, int64_t *done,
 				  int64_t *total)
 {

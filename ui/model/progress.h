@@ -1,5 +1,5 @@
-/* How far a command is, from the last line that it has printed: "[12/47]", "(12/47)", "12 of 47",
- * "45%". Bytes of a box: what it says is shown as its own, never acted upon. */
+/* The progress of a command, from its last printed line: "[12/47]", "(12/47)", "12 of 47",
+ * "45%". These are bytes of a sandbox: they are shown, and nothing acts on them. */
 #ifndef UI_PROGRESS_H
 #define UI_PROGRESS_H
 

@@ -108,7 +108,7 @@ static void add_early(struct source *s, uint64_t seq)
 		model_apply(&s->model, &ev);
 }
 
-/* A first picture as of @seq; the whole goes on beside it. */
+/* Makes a first picture at @seq; folding the whole session continues beside it. */
 static void begin_early(struct source *s, uint64_t seq)
 {
 	uint64_t *list = NULL;
@@ -173,8 +173,8 @@ static int source_survey(struct source *s, uint64_t to, int64_t until)
 	return got < 0 ? -1 : n;
 }
 
-/* The file goes on while the cursor stands: to its end and back, so that what tells of the whole of
- * it grows, too. Where the cursor is far behind that would take too long, and is left until it
+/* The file grows while the cursor stays. Folds to its end and back, so that totals of the whole
+ * session grow, too. A cursor far behind makes this slow, so it then waits until the cursor
  * moves. */
 static int source_grown(struct source *s)
 {

@@ -1,14 +1,12 @@
-/* A session as the screens see it: its file, the state folded up to a cursor, and texts of its
- * events.
+/* A session for the screens: its file, the state folded up to a cursor, and texts of its events.
  *
- * Live is "the cursor follows the end", replay is "the cursor is somewhere else"; nothing else
- * differs.
+ * Live and replay differ only in the cursor: live means that it follows the end.
  *
- * A long session is folded in slices, so that keys work at once. Until that has reached the cursor,
- * @model is a first picture, folded from the few events that tell most (session_outline): agents,
- * what they do now, what waits, the newest rows are right, sums and older rows are not there yet,
- * and @early says so. Then the whole takes its place. Who is only a little behind (a busy session)
- * is shown what stood a moment ago, whole. */
+ * A long session is folded in slices, so that keys work at once. Until the fold has reached the
+ * cursor, @model is a first picture, folded from a few important events (session_outline).
+ * Agents, their current state, pending actions, and the newest rows are right; sums and older
+ * rows are missing, and @early is set. Then the full model replaces it. A reader that is only a
+ * little behind (a busy session) sees the full model of a moment ago. */
 #ifndef UI_SOURCE_H
 #define UI_SOURCE_H
 
@@ -27,7 +25,7 @@ struct source {
 	bool early;	    /* it is a first picture; the whole is on its way: */
 	int64_t early_us;   /* when it was made (mono) */
 	struct model whole;
-	struct track track; /* of what has been folded so far */
+	struct track track; /* of the events folded up to now */
 	bool (*stop)(void); /* asked every few events of a slice: true ends it; NULL never */
 	bool behind;	    /* there was more than the last slice could take */
 	bool was_whole;	    /* it was folded up to the cursor once */
@@ -44,9 +42,9 @@ struct source {
 	struct pty_pane *pty;	 /* pty.c's */
 	void (*changes_free)(struct source *s);
 	void (*pty_free)(struct source *s);
-	/* Its supervisor has gone and it has no end: nothing of it goes on and nobody can decide
-	 * until it is resumed. Said by who watches the supervisor (console.c), no part of the
-	 * record. */
+	/* Its supervisor has gone and the session has no end event: nothing runs and no decision
+	 * is possible until it is resumed. Set by the watcher of the supervisor (console.c); not
+	 * part of the recording. */
 	bool lost;
 	bool failed; /* reading stopped; why says why */
 	struct err why;
@@ -54,13 +52,13 @@ struct source {
 
 NODISCARD int source_open(struct source **out, const char *path, struct err *err);
 void source_close(struct source **s);
-/* Goes on towards @limit_seq (0 = the end), or back to it, for about @budget_us (0 = until it is
- * there; a first picture, once in a long while, takes some 5 ms more). Returns how many events were
- * taken in; -1 on failure. */
+/* Continues towards @limit_seq (0 = the end), or back to it, for about @budget_us (0 = until
+ * done; a rare first picture takes some 5 ms more). Returns the number of events read; -1 on
+ * failure. */
 int source_sync(struct source *s, uint64_t limit_seq, int64_t budget_us);
 /* At most @max events (0 = all), whatever it takes. */
 int source_take(struct source *s, uint64_t limit_seq, int max);
-/* There is more to be folded: source_sync goes on. */
+/* True if source_sync has more to fold. */
 bool source_reading(const struct source *s);
 /* How much of the way to the cursor has been read: 100 = all of it. */
 int source_percent(const struct source *s, uint64_t limit_seq);
@@ -70,7 +68,8 @@ void source_seek(struct source *s, uint64_t seq);
  * whatever the cursor. */
 void source_keep_way(struct source *s);
 
-/* model_agent_state, and AGENT_LOST for whoever would go on if the session were not lost. */
+/* model_agent_state, or AGENT_LOST for an agent that would continue in a session that is not
+ * lost. */
 enum agent_state source_agent_state(const struct source *s, const struct model_agent *a);
 
 /* The body of event @seq; returns owned, NULL if there is none (gone, redacted). */

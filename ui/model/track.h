@@ -1,9 +1,9 @@
-/* A session along its time, for rulers and curves: what kind of thing each event is, and what was
- * spent by whom when.
+/* A session along its time, for rulers and curves: the class of each event, and the spending of
+ * each agent over time.
  *
- * Filled beside the fold, event by event and once each (a cursor that moves changes nothing); some
- * 10 bytes an event and 32 a spending. Time here is the playing clock: pauses longer than
- * TRACK_IDLE_US count as that long. */
+ * Filled during the fold, once per event (moving the cursor changes nothing); about 10 bytes per
+ * event and 32 per spending. Time here is the playing clock: pauses longer than TRACK_IDLE_US
+ * count as that long. */
 #ifndef UI_TRACK_H
 #define UI_TRACK_H
 
@@ -71,7 +71,7 @@ void track_release(struct track *t);
 /* The event that stands at @at_us of the playing clock: the last one that is not later; 0 none. */
 uint64_t track_seq(const struct track *t, int64_t at_us);
 int64_t track_length(const struct track *t);
-/* What stands in events @from + 1 to @to. */
+/* Totals of events @from + 1 to @to. */
 struct track_sum track_between(const struct track *t, uint64_t from, uint64_t to);
 /* The next event with one of @flags behind (@by 1) or before (-1) @seq; 0 none. */
 uint64_t track_find(const struct track *t, uint64_t seq, unsigned flags, int by);

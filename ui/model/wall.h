@@ -1,5 +1,5 @@
-/* What stands around a box, in words for every screen: a box without isolation is said out loud.
- * Pure; nothing owned. */
+/* The isolation of a sandbox as text, the same on every screen. A sandbox without isolation is
+ * named prominently. Pure; nothing owned. */
 #ifndef UI_MODEL_WALL_H
 #define UI_MODEL_WALL_H
 

@@ -160,8 +160,8 @@ static void count_change(struct source *s, struct change *c)
 
 /* --- lists ------------------------------------------------------------------------------------ */
 
-/* Files that differ, as they are and as they were below. None of these is no tree: all that differ
- * may be gone, or new, or nothing may differ. */
+/* The trees of the changed files, now and below. A missing tree is not an error: all changed
+ * files may be removed, or new, or no file may differ. */
 static bool snapshot_trees(struct source *s, uint64_t seq, struct object_id *tree,
 			   struct object_id *under, char **repo)
 {

@@ -33,7 +33,7 @@ enum { CHANGE_READ_MAX = 4 << 20 };
 
 /* Bytes of the larger side, if that is more than @max; else 0. */
 int64_t change_larger(struct source *s, const struct change *c, int64_t max);
-/* The lines of one change; out->binary when there are none to show (see note, and CHANGE_READ_MAX).
+/* The lines of one change; out->binary if no lines can be shown (see note, and CHANGE_READ_MAX).
  * Texts live in @a. */
 void change_diff(struct source *s, const struct change *c, int context, struct arena *a,
 		 struct text_diff *out);

@@ -77,7 +77,7 @@ static struct piece *draw_piece_of(struct piece *p, size_t nr, enum role role)
 	return NULL;
 }
 
-/* When there is no room: what is beside the point goes first, what waits for a person last. */
+/* If space is short, secondary pieces go first, pending approvals last. */
 static bool drop_piece(struct piece *p, size_t nr)
 {
 	static const enum role order[] = { ROLE_DIM,	ROLE_TEXT,   ROLE_NAME, ROLE_DONE,
@@ -180,7 +180,7 @@ static int draw_verdict(struct area a, int row, int right, const struct row_info
 	int width = !says_by_whom(r) ? 17 : a.cols >= 100 ? 34 : 24;
 	const char *by = r->by, *name = row_held_rule(r);
 	if (name && text_cells(r->verdict, a.g->ascii) + 4 + text_cells(by, a.g->ascii) > width)
-		by = name; /* the rule's name says more than the place where it stands */
+		by = name; /* the rule's name is more useful than its place */
 	put_field(a, row, right - width, width, role, arena_printf(ar, "%s by %s", r->verdict, by));
 	return right - width - 1;
 }

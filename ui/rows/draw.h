@@ -18,7 +18,7 @@ struct draw_row_opts {
 	/* cells of the longest "#405" of the list, so that columns stand; 0: as long as it is */
 	int id;
 };
-/* As it is wanted there, of @nr rows. */
+/* The width of the id column for @nr rows. */
 int draw_id_cells(const struct row_info *r, size_t nr);
 void draw_row(struct area a, int row, const struct row_info *r, const struct draw_row_opts *o,
 	      struct arena *arena);

@@ -1,9 +1,9 @@
-/* The files of a box at any place of the record: one directory at a time, and what is in a file.
+/* The files of a sandbox at any event of the recording: a directory at a time, and the content of a
+ * file.
  *
- * The record holds the base below the box as a tree of names and hashes (base.hashed), and with
- * each snapshot the paths that were touched: as they are, and as the base has them. What it holds
- * of contents is what the box has changed; a file that is as in the base is there by name and
- * hash. */
+ * The recording holds the base below the sandbox as a tree of names and hashes (base.hashed).
+ * Each snapshot holds the touched paths: as they are, and as in the base. Contents are recorded
+ * for changed files only; an unchanged file has its name and hash. */
 #ifndef UI_ROWS_FILES_H
 #define UI_ROWS_FILES_H
 
@@ -44,7 +44,7 @@ bool files_read(struct source *s, const struct object_id *id, struct buf *out);
 
 /* The file @path of the tree named @hex (of a snapshot); null: there is none. */
 struct object_id files_blob(struct source *s, const char *hex, const char *path);
-/* In which repository (as snapshots name it) @path lies, and what it is called there; both owned.
+/* The repository (as snapshots name it) that holds @path, and the path's name in it; both owned.
  * False: in none. */
 bool files_repo(struct source *s, uint64_t box, uint64_t at, const char *path, char **repo_out,
 		char **below_out);

@@ -20,8 +20,8 @@ struct tree_entries {
 	struct buf raw; /* names borrow from it */
 };
 
-/* The entries of @e->raw ("MODE NAME\0" and 20 bytes, again and again), by name; what is cut off is
- * left out. */
+/* The entries of @e->raw (each "MODE NAME\\0" and 20 bytes), by name; a truncated entry is left
+ * out. */
 void tree_parse(struct tree_entries *e);
 /* Empty when the record does not hold it (or @id is the null id). */
 void tree_read(struct source *s, const struct object_id *id, struct tree_entries *e);

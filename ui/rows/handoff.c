@@ -26,7 +26,7 @@ static const char *handoff_agent_name(const struct model *m, uint64_t id)
 	return a ? a->name : "";
 }
 
-/* @live: somebody runs it; else who has not ended stands where it was. */
+/* @live: the session runs; otherwise unfinished agents are shown in their last state. */
 static json_t *handoff_agents(const struct model *m, bool live)
 {
 	json_t *list = json_array();
@@ -188,7 +188,7 @@ struct merges {
 	uint64_t box, merged, changed;
 	int64_t left; /* files that are not merged after it */
 	json_t *rest; /* [{path,why}] of them, some; NULL: an older merge.done */
-	/* a folder of the user's is below it; another box goes on with its files */
+	/* a directory of the user's is below it; another sandbox continues its files */
 	bool target, again;
 	char id[33];
 };

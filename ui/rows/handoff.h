@@ -1,7 +1,7 @@
-/* One page for whoever takes a session over: goal, state, what waits and why, the last decisions
- * with their notes, holds and waivers that stand, changes in the boxes, money left. Made from the
- * folded state and the record alone, so it says the same on the screen, on the command line, while
- * the session runs and afterwards. */
+/* The handoff summary: goal, state, pending approvals with reasons, the last decisions with
+ * their notes, breakpoints and session approvals in force, changes in the sandboxes, and
+ * remaining money. It is made from the folded state and the recording alone. So it is the same
+ * on the screen and on the command line, while the session runs and afterwards. */
 #ifndef UI_ROWS_HANDOFF_H
 #define UI_ROWS_HANDOFF_H
 

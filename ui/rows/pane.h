@@ -6,8 +6,8 @@
 #include "ui/rows/changes.h"
 #include "ui/term/text.h"
 
-/* Where a text that grows begins, so that its lines stay where they are while somebody reads them:
- * it goes on to twice @max, then a line says how much more there is. Zeroed: it begins now. */
+/* The start of a growing text, so that its lines stay in place while you read. It extends to
+ * twice @max; then a line counts the rest. Zeroed: it starts now. */
 struct pane_hold {
 	uint64_t of;	  /* the action, the agent */
 	bool mixed;	  /* both streams as they came */

@@ -1,8 +1,7 @@
-/* The parts of a box's changes that are taken or left by themselves: files and hunks, each with
- * what people have said of it so far. What was said counts for the content that it was said of:
- * other content is open again.
+/* The parts of a sandbox's changes that are accepted or rejected separately: files and hunks, each
+ * with its reviews. A review counts only for its content: other content is undecided.
  *
- * Reads the record up to the cursor, so everybody who is attached, and replay, sees the same. */
+ * Reads the recording up to the cursor, so that all attached users, and replay, see the same. */
 #ifndef UI_ROWS_PARTS_H
 #define UI_ROWS_PARTS_H
 
@@ -36,9 +35,8 @@ void part_word(const struct part *p, const struct change *c, struct buf *out);
 /* What should be looked at twice: "executable", "link out of the tree", "ci", ...; NULL nothing. */
 const char *change_flag(struct source *s, const struct change *c);
 
-/* A hunk as lines for an editor (" ", "-", "+" in front), and back: what the person made of it, as
- * the bytes that take the place of its old lines. False with @why when the lines that were there
- * are not all there any more. */
+/* A hunk as lines for an editor (" ", "-", "+" in front), and back: the edited bytes that
+ * replace its old lines. False with @why if some of the original lines are missing. */
 void part_edit_text(const struct text_diff *d, const struct part *p, struct buf *out);
 bool part_edited(const struct text_diff *d, const struct part *p, const char *text, struct buf *out,
 		 const char **why);

@@ -32,8 +32,7 @@ void row_load(struct row_info *out, struct source *s, const struct row *r, struc
 /* Words for an event that is neither an action nor an agent's nor the session's own
  * (row_session.c); NULL: none. */
 const char *row_session(uint16_t kind, const json_t *o, const char **word, struct arena *a);
-/* Of what is held by a rule: "'no-push'", without the place where it stands; NULL it has none.
- * Points into by. */
+/* The rule that holds an action: "'no-push'", without its place; NULL: no rule. Points into by. */
 const char *row_held_rule(const struct row_info *r);
 /* The text of an action as wanted (an edited one: as it ran), from the body of action.requested. */
 const char *action_what(const json_t *requested, struct arena *a);
@@ -41,7 +40,7 @@ const char *action_what(const json_t *requested, struct arena *a);
 const char *action_args(const json_t *requested, struct arena *a);
 /* First line of a text. */
 const char *first_line(const char *s, struct arena *a);
-/* The same; says so when there are more: "make \\  (+2 lines)". */
+/* The same with a count of further lines: "make \\  (+2 lines)". */
 const char *one_line(const char *s, struct arena *a);
 
 #endif

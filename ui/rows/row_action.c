@@ -197,7 +197,7 @@ static void row_action_ended(struct row_info *out, const json_t *o, struct arena
 		out->why = arena_strdup(a, json_str(o, "why", ""));
 }
 
-/* A model call is told by what it answered, or else by what it asked for. */
+/* A model call is shown by its answer, or else by its request. */
 static void row_action_replied(struct row_info *out, const json_t *o, struct arena *a)
 {
 	const json_t *usage = json_object_get(o, "usage"), *calls = json_object_get(o, "calls");

@@ -1,6 +1,5 @@
-/* Words for what befalls a session beside actions and agents: boxes that stand still, reviews, what
- * was taken back or removed, clocks, connections. Bytes of boxes in them are made safe by whoever
- * draws them. */
+/* Texts for events of a session outside actions and agents: frozen sandboxes, reviews, undone
+ * and removed data, clocks, connections. The painter sanitizes the sandboxes' bytes in them. */
 #include <inttypes.h>
 #include <string.h>
 

@@ -1,5 +1,4 @@
-/* Whose work something is, in one line: the action, its agent, what it was and who let it
- * happen. */
+/* The author of a change in one line: the action, its agent, its command, and who approved it. */
 #ifndef UI_ROWS_WHO_H
 #define UI_ROWS_WHO_H
 

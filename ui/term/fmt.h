@@ -11,7 +11,7 @@ const char *fmt_cost(struct arena *a, int64_t uusd, bool unknown);
 const char *fmt_count(struct arena *a, int64_t n);	/* "212", "3.1k", "61k", "1.2M" */
 const char *fmt_span_fine(struct arena *a, int64_t us); /* also "40ms", "7us" */
 const char *fmt_span(struct arena *a, int64_t us); /* "0.1s", "6.1s", "0:41", "3:12", "2h04m" */
-/* "0:41", "12:05", "2h04m": for what goes on */
+/* "0:41", "12:05", "2h04m": for running times */
 const char *fmt_age(struct arena *a, int64_t us);
 const char *fmt_bytes(struct arena *a, int64_t n);	    /* "512", "4.0K", "16M" */
 const char *fmt_hms(struct arena *a, int64_t wall_us);	    /* "14:32:07" in the local zone */

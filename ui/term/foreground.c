@@ -19,8 +19,8 @@ void foreground_stop(void)
 	sigaction(SIGTSTP, &was, NULL);
 }
 
-/* A shell that was killed has left the terminal to its job. A group that lives has been given it by
- * somebody: by the person's shell, when we were put into the background. */
+/* A killed shell has left the terminal to its job. A live group got it from another process:
+ * from the user's shell, which put us into the background. */
 static void foreground_take_back(void)
 {
 	pid_t has = tcgetpgrp(STDIN_FILENO), own = getpgrp();

@@ -43,7 +43,7 @@ struct area area_all(struct grid *g)
 
 struct area area_sub(struct area a, int row, int col, int rows, int cols)
 {
-	if (row < 0) /* never before the area: there is somebody else's memory */
+	if (row < 0) /* never before the area: that memory belongs to others */
 		rows += row, row = 0;
 	if (col < 0)
 		cols += col, col = 0;

@@ -44,7 +44,7 @@ struct area area_sub(struct area a, int row, int col, int rows, int cols); /* cl
 
 /* Cells of a text as it would be drawn (line ends count as one space). */
 int text_cells(const char *s, bool ascii);
-/* @s, or as much of it as goes into @cells with the mark of what is cut. */
+/* @s, or as much of it as fits into @cells with the sign for cut text. */
 const char *text_short(struct arena *ar, const char *s, int cells);
 
 /* All return the column after what they drew. A text that does not fit its width ends in ">". */
@@ -57,7 +57,7 @@ int put_field(struct area a, int row, int col, int width, enum role r, const cha
 /* ends at col + width */
 int put_right(struct area a, int row, int col, int width, enum role r, const char *text);
 int put_sign(struct area a, int row, int col, enum role r, enum sign s);
-/* One vetted glyph; false when it does not fit any more. */
+/* One vetted glyph; false if it does not fit. */
 bool put_glyph(struct area a, int row, int *col, enum role r, const struct glyph *g);
 
 /* A rule across the area with a title set into it on the left and a note on the right; either may

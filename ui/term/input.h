@@ -18,7 +18,7 @@ enum { INPUT_ESC_MS = 25 };
 struct input {
 	unsigned char byte[512];
 	size_t len;
-	size_t string; /* > 0: inside a string, so many bytes of it thrown away */
+	size_t string; /* > 0: inside a string, of which that many bytes were discarded */
 	bool paste;
 	struct mouse mouse;
 };

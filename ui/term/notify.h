@@ -1,13 +1,12 @@
-/* Telling a person who does not look: bell, desktop notification, window title.
+/* Notifies a user who is away: bell, desktop notification, window title.
  *
- * 1. One bell per held action and at most one every 10 s; what came in between rings once when they
- * have passed. Coming
- *    back to the window arms it again.
+ * 1. One bell per pending action and at most one every 10 s; actions in between ring once after
+ *    that. Coming back to the window arms it again.
  * 2. The notification is OSC 99 (kitty), 777 (foot, ghostty, wezterm, urxvt, VTE) or 9 (iTerm2), by
- * what the environment
- *    says of the terminal; in tmux wrapped in its passthrough if that is on. Else the bell alone.
- * 3. Text is ours, or made ASCII without control characters; never a byte of a command. Pure but
- * for what it is told: writes nothing itself. */
+ *    the terminal's name in the environment; in tmux wrapped in its passthrough if that is on. Else
+ *    the bell alone.
+ * 3. Text is ours, or made ASCII without control characters; never a byte of a command. Pure
+ *    except for its own state: writes nothing itself. */
 #ifndef UI_NOTIFY_H
 #define UI_NOTIFY_H
 

@@ -373,7 +373,7 @@ void term_leave(void)
 void term_return(void)
 {
 	tty_return();
-	term_curses_pen.foreign = true; /* somebody else wrote there */
+	term_curses_pen.foreign = true; /* another program wrote there */
 	reset_prog_mode();
 	term_redraw();
 }

@@ -12,7 +12,7 @@ void text_init(struct text *t, struct arena *a, int width, int gutter, bool asci
 			    .ascii = ascii };
 }
 
-/* Arena arrays grow by copying; what is left behind goes with the arena. */
+/* Arena arrays grow by copying; the old copy is freed with the arena. */
 static void *term_text_grow(struct arena *a, const void *old, size_t nr, size_t cap, size_t size)
 {
 	char *p = arena_alloc(a, cap * size);

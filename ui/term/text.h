@@ -1,9 +1,9 @@
-/* Running text made ready for a pane: sanitised, wrapped to a width, with a gutter that the text
+/* Running text made ready for a pane: sanitized, wrapped to a width, with a gutter that the text
  * cannot write into.
  *
- * A gutter text stands at the right end of the gutter. Rows live in the arena. Build with text_add
- * (whole pieces) or text_begin, text_feed, text_end (streams); then paint any part. A line that is
- * too long goes on in the next row with a blank gutter. */
+ * A gutter text is at the right end of the gutter. Rows live in the arena. Build with text_add
+ * (whole pieces) or text_begin, text_feed, text_end (streams); then paint any part. A line that
+ * is too long continues in the next row with a blank gutter. */
 #ifndef UI_TEXT_H
 #define UI_TEXT_H
 
@@ -19,7 +19,7 @@ struct text_row {
 	const char *gutter; /* NULL: blank */
 	enum role gutter_role;
 	bool flush;   /* begins at the left edge, before the gutter */
-	bool wrapped; /* goes on with the line of the row before */
+	bool wrapped; /* continues the line of the row before */
 };
 
 /* Its glyph @i < nr. */
@@ -60,11 +60,11 @@ void text_putf(struct text *t, enum role r, const char *fmt, ...) PRINTF(3, 4);
 void text_blank(struct text *t);
 /* A row of glyphs as they are; what does not fit the width is cut with its mark, never wrapped. */
 void text_glyphs(struct text *t, enum role r, const struct glyph *g, size_t nr);
-/* Keeps the first @nr rows; the last of them ends with the mark of what is cut. */
+/* Keeps the first @nr rows; the last of them ends with the sign for cut text. */
 void text_cut(struct text *t, size_t nr);
 void text_row_plain(const struct text_row *r, struct buf *out); /* appends its glyphs as bytes */
-/* The rows as lines of text, what was wrapped in one; @gutters: with their marks ("+", "-", "$")
- * and names before them. */
+/* The rows as lines of text, wrapped rows joined; @gutters: with their signs ("+", "-", "$") and
+ * names before them. */
 void text_plain_rows(const struct text *t, size_t from, size_t to, bool gutters, struct buf *out);
 void text_plain(const struct text *t, bool gutters, struct buf *out);
 /* a row that is flush */

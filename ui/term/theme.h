@@ -37,7 +37,7 @@ struct theme {
 
 /* NULL if there is none of that name. */
 const struct theme *theme_find(const char *name);
-/* mono where there is no colour; else the theme named @choice; for "auto", NULL and unknown names
+/* mono without color; else the theme named @choice. For "auto", NULL, and unknown names:
  * by the terminal's background (1 light, -1 dark, 0 not known), COLORFGBG, then dark. */
 const struct theme *theme_choose(const char *choice, int background);
 /* True if nothing may be coloured: NO_COLOR (not empty) or TERM=dumb. */

@@ -104,8 +104,8 @@ int tty_read(void *bytes, size_t max)
 
 /* --- signals ---------------------------------------------------------------------------------- */
 
-/* Only what may be called in a handler. In the background the modes are those of whoever has the
- * terminal now, and touching them would stop us (SIGTTOU) in place of ending. */
+/* Calls only functions allowed in a handler. In the background the modes belong to the
+ * terminal's present user, and touching them would stop us (SIGTTOU) instead of ending. */
 static void term_tty_killed(int sig)
 {
 	if (term_tty.taken) {
@@ -183,8 +183,8 @@ void tty_stop(void)
 
 /* --- taking and giving back ------------------------------------------------------------------- */
 
-/* Also when it is ours still, but somebody else may have set it up: then the title is one of ours,
- * and not kept again. */
+/* Also if the terminal is still ours but another program may have set it up: the title is then
+ * one of ours and is not saved again. */
 static void term_tty_seize(void)
 {
 	bool had = term_tty.taken;
@@ -192,7 +192,7 @@ static void term_tty_seize(void)
 	term_tty.taken = true;
 	guard_say(term_tty.guard, GUARD_TAKEN);
 	if (term_tty.modern) {
-		tty_puts("\x1b[?2004h\x1b[?1004h"); /* pasted text is marked, focus is told */
+		tty_puts("\x1b[?2004h\x1b[?1004h"); /* pasted text is marked, focus is reported */
 		if (!had)
 			tty_puts("\x1b[22;2t"); /* keep the title */
 	}

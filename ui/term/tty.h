@@ -1,16 +1,13 @@
-/* The terminal itself: its modes, what goes to it, what it answers, and giving it back.
+/* The terminal itself: its modes, output, answers, and its restoration.
  *
- * Rules: 1. Output is queued and written as the terminal takes it; nothing here ever waits for a
- * terminal that has stopped
- *    reading, but for tty_drain with its limit. The descriptor is one of our own (the terminal
- *    opened anew), so that
- *    O_NONBLOCK does not reach programs that share ours.
- * 2. Every mode that we set is undone in tty_close, tty_leave, in the handler of SIGTERM, SIGHUP,
- * SIGQUIT and SIGINT, and by a guard: a small process of its own that waits for our death and
- * restores the terminal if nobody did (kill -9, a crash). What it cannot give back: text that stood
- * in the queue. 3. What is asked (background colour, synchronised updates) is asked once, with 50
- * ms of patience; late answers are
- *    thrown away by input.h.
+ * 1. Output is queued and written as the terminal takes it. Only tty_drain waits for a terminal
+ *    that has stopped reading, with a limit. The descriptor is our own (the terminal opened anew),
+ *    so that O_NONBLOCK does not reach programs that share ours.
+ * 2. Every mode that we set is undone in tty_close, tty_leave, and the handler of SIGTERM, SIGHUP,
+ *    SIGQUIT, and SIGINT. A guard does this after kill -9 or a crash: a small process that waits
+ *    for our death and restores the terminal. Only text in the queue is lost then.
+ * 3. Queries (background color, synchronized updates) are sent once, with 50 ms of patience;
+ *    input.h drops late answers.
  * One terminal per process. */
 #ifndef UI_TTY_H
 #define UI_TTY_H
@@ -28,7 +25,7 @@ void tty_put(const void *bytes, size_t len); /* queues; nothing is written yet *
 void tty_puts(const char *s);
 bool tty_flush(void);	  /* writes what the terminal takes now; true when nothing is left */
 size_t tty_pending(void); /* bytes that wait */
-bool tty_drain(int ms);	  /* writes all, at most so long */
+bool tty_drain(int ms);	  /* writes all, within that time */
 int tty_fd(void);	  /* for poll: POLLOUT while something waits */
 /* Bytes that have come; 0 = none now, -1 the terminal has gone. */
 int tty_read(void *bytes, size_t max);
@@ -42,7 +39,8 @@ struct tty_answers tty_ask(bool background, bool sync, int ms);
 bool tty_modern(void);
 
 void tty_set_mouse(bool on);
-/* True once after SIGTSTP (suspend now) or SIGCONT (somebody else had the terminal) or SIGWINCH. */
+/* True once after SIGTSTP (suspend now), SIGCONT (another program had the terminal), or
+ * SIGWINCH. */
 bool tty_stop_wanted(void);
 bool tty_continued(void);
 bool tty_resized(void);

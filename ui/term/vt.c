@@ -25,7 +25,7 @@ struct vt {
 	char last[4]; /* the character that it read last, of one cell or two */
 	size_t nr_last;
 	long repeat; /* it has read a REP: how often */
-	long credit; /* characters that REPs may still make: what comes in earns them */
+	long credit; /* characters that REPs may still make: input earns them */
 };
 
 enum { CAN = 0x18, SUB = 0x1a, ESC = 0x1b, DEL = 0x7f };
@@ -209,9 +209,9 @@ static void drop_answers(struct vt *v)
 		;
 }
 
-/* libvterm 0.1 takes a string (OSC, DCS) for endless when anything comes between the two bytes that
- * end it: a control byte, or the end of what it is given. So an ESC waits for what follows it, and
- * control bytes go before it, as a terminal does them. */
+/* libvterm 0.1 takes a string (OSC, DCS) for endless if anything comes between its two last
+ * bytes: a control byte, or the end of the input. So an ESC waits for the next byte, and control
+ * bytes go before it, as a terminal does them. */
 static void in_order(struct vt *v, const char *p, size_t len, struct buf *out)
 {
 	for (size_t i = 0; i < len; i++) {
@@ -225,9 +225,9 @@ static void in_order(struct vt *v, const char *p, size_t len, struct buf *out)
 	}
 }
 
-/* libvterm 0.1 repeats a character (REP) until it has filled so many columns: for ever, when the
- * last one took none. So the character itself stands in the place of the sequence, which is broken
- * off. */
+/* libvterm 0.1 repeats a character (REP) until it has filled that many columns, which never ends
+ * if the character takes none. So the characters themselves replace the sequence, which is
+ * cancelled. */
 static void vt_repeat(struct vt *v, const char *p, size_t len, struct buf *out)
 {
 	enum { EARNED_EACH = 4, CREDIT_MAX = 1 << 16 };
@@ -272,9 +272,9 @@ static void vt_feed_bytes(struct vt *v, const char *p, size_t len)
 	}
 }
 
-/* libvterm loses a character that comes in two pieces, what it makes of broken bytes depends on the
- * pieces too, and a C1 control takes less than no cell: it gets whole characters only, a stand-in
- * for each that is none. */
+/* libvterm loses a character that comes in two pieces, handles broken bytes differently by
+ * piece, and counts C1 controls as less than a cell. So it gets only whole characters, and a
+ * replacement for each invalid one. */
 void vt_feed(struct vt *v, const void *bytes, size_t len)
 {
 	static const char broken[] = "\xef\xbf\xbd";

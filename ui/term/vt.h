@@ -1,13 +1,14 @@
 /* The output of a program that had a terminal, shown as the screen of that terminal: libvterm,
  * which is seen here only.
  *
- * 1. Nothing goes out: answers that a program asks for (reports, DECRQSS) are dropped, so are
- * titles, clipboards, bells
- *    and every mode that is not about cells. What is in a cell goes through the sanitiser before it
- *    is drawn.
- * 2. Colours become the 16 (a coloured background: that colour, reversed). 3. Bounded: VT_ROWS_MAX
- * x VT_COLS_MAX cells, VT_BACK_MAX rows of scrollback; what is older is forgotten. 4. The state
- * depends only on size and bytes, in whatever pieces they come: live and replay see the same. */
+ * 1. Nothing is sent: a program's queries (reports, DECRQSS) get no answer, and titles, clipboards,
+ *    bells, and all modes other than those of cells are dropped. The text of a cell is sanitized
+ *    before it is drawn.
+ * 2. Colors become the 16 (a colored background: that color, reversed).
+ * 3. Bounded: VT_ROWS_MAX x VT_COLS_MAX cells, VT_BACK_MAX rows of scrollback; older rows are
+ *    dropped.
+ * 4. The state depends only on size and bytes, in chunks of any size: live and replay see the
+ *    same. */
 #ifndef UI_VT_H
 #define UI_VT_H
 

@@ -5,7 +5,7 @@
 
 #include "base/mem.h"
 
-/* steps of one side between the equal beginning and the equal end; what is more is not matched */
+/* steps of one side between the equal start and the equal end; steps beyond that are not matched */
 enum { ALIGN_MOST = 3000 };
 
 struct align_row {
@@ -13,8 +13,8 @@ struct align_row {
 	bool same;    /* both did the same (how it came out may differ) */
 };
 
-/* @a, @b: what is compared, one text a step. The rows live in @ar; returns how many. Steps of a gap
- * that have no partner stand beside each other, in their order. */
+/* @a, @b: the compared texts, one per step. The rows live in @ar; returns their number. Steps of
+ * a gap without a partner are paired in order. */
 size_t align_steps(const char *const *a, size_t nr_a, const char *const *b, size_t nr_b,
 		   struct arena *ar, struct align_row **out);
 

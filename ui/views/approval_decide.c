@@ -28,7 +28,7 @@ struct approval *approval_on_top(struct ui *ui)
 											    : NULL;
 }
 
-/* --- a name that has to be typed -------------------------------------------------------------- */
+/* --- typing a name to confirm ----------------------------------------------------------------- */
 
 static void approval_decide_typed(struct ui *ui, const char *text)
 {

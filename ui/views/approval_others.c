@@ -1,5 +1,5 @@
-/* Held actions that a pattern or a rule answers besides the one on the screen: named here before
- * anything is saved, and what was named is what is sent along. */
+/* Other pending actions that a pattern or a rule decides besides the one on the screen. They are
+ * named here before anything is saved, and only the named ones are sent. */
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>

@@ -113,8 +113,8 @@ const char *approval_key(size_t i)
 	return approval_paint_decisions[i].key;
 }
 
-/* A pattern or a rule is no answer to a budget that is used up, and only that can be given more of.
- * Of a model's call, nothing can be edited or tried either. */
+/* A used-up budget needs more budget, not a pattern or a rule; only a budget can be extended. A
+ * model's call can't be edited or run as a dry run either. */
 bool approval_offers(const struct approval *v, size_t i)
 {
 	switch ((int)approval_paint_decisions[i].verb) {

@@ -1,6 +1,6 @@
-/* Between the files of the approval screen. view_approval.c: opening, keys, what it is about.
- * approval_paint.c: what is drawn. approval_decide.c: what is sent. approval_widen.c: the second
- * screen of an approval for the session. approval_patterns.c: what it chooses from. */
+/* Between the files of the approval screen. view_approval.c: opening, keys, subject.
+ * approval_paint.c paints. approval_decide.c sends. approval_widen.c: the second screen of a
+ * session approval. approval_patterns.c: its patterns. */
 #ifndef UI_VIEWS_APPROVAL_PRIV_H
 #define UI_VIEWS_APPROVAL_PRIV_H
 
@@ -10,9 +10,9 @@
 
 enum { NOTE_MAX = 400, WIDEN_ROWS = 6 };
 
-/* The second screen: a pattern for the session, or a rule for the project. What it says of a
- * pattern comes from the supervisor (command `waivers`), because the gate alone knows what a
- * pattern matches. */
+/* The second screen: a pattern for the session, or a rule for the project. The supervisor
+ * (command `waivers`) gives the facts about a pattern, because only the policy check knows its
+ * matches. */
 struct widen_row {
 	char *pattern;
 	bool wide, typed; /* typed: by the person */
@@ -58,7 +58,7 @@ struct approval {
 	/* what came back from the editor, shown and not approved yet; NULL it is as the agent wants
 	 * it */
 	char *edited;
-	json_t *pending; /* options of an approval that waits for the name to be typed */
+	json_t *pending; /* options of an approval that waits for a typed name */
 	const char *pending_word;
 	/* made by recalc */
 	struct approval_info info;
@@ -66,7 +66,7 @@ struct approval {
 	size_t text_top, command_end;
 	int rows;	  /* of the text */
 	size_t place, of; /* in the queue */
-	char intent[80];  /* of what is shown; another one means another thing to decide */
+	char intent[80];  /* of the action on the screen; another one is another action */
 	int64_t now_us;
 	struct arena *arena;
 };
@@ -94,7 +94,7 @@ struct approval *approval_on_top(struct ui *ui);
 size_t approval_count(void);
 enum verb approval_verb(size_t i);
 const char *approval_key(size_t i);
-bool approval_offers(const struct approval *v, size_t i); /* it makes sense for what is held */
+bool approval_offers(const struct approval *v, size_t i); /* fits the pending action */
 /* Enter on the chosen line: it decides nothing, and lets nothing run. */
 void approval_enter(struct approval *v, struct ui *ui);
 
@@ -109,9 +109,9 @@ void pattern_scroll(struct approval *v, const struct ui *ui, int by); /* the one
 bool pattern_fits(const struct approval *v, struct area a, const char *text, int width);
 const char *const *widen_hints(const struct widen *w); /* for the key line */
 
-/* approval_others.c: held actions that the pattern or rule under the cursor answers as well. At
- * most OTHERS_MAX are named, and those alone go with the decision. Rows that they take; the text of
- * --others ("none" when there are none; owned). */
+/* approval_others.c: pending actions that the pattern or rule under the cursor also decides. At
+ * most OTHERS_MAX are named, and only those go with the decision. Rows that they take; the text
+ * of --others ("none" if it names no action; owned). */
 enum { OTHERS_MAX = 10 };
 int others_paint(const struct approval *v, const struct ui *ui, struct area a, int row);
 char *others_opt(const struct approval *v, const struct ui *ui);

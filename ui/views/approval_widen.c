@@ -39,7 +39,7 @@ static struct widen_row *approval_widen_at(struct widen *w)
 	return w->at < w->nr ? &w->row[w->at] : NULL;
 }
 
-/* The host that is allowed, too; while none is, the first that could be. NULL: there are none. */
+/* The host that is also allowed; before a choice, the first possible one. NULL: no host. */
 static const json_t *approval_widen_host_of(const struct widen *w)
 {
 	return json_array_get(w->hosts, w->host ? w->host - 1 : 0);
@@ -101,7 +101,7 @@ static void approval_widen_answered(void *self, const json_t *result, const stru
 		return;
 	struct widen *w = &v->widen;
 	if (!w->what || w->asked != q->n || w->action != v->action)
-		return; /* a newer question is on its way, or nobody wants to know any more */
+		return; /* a newer question was sent, or the screen has moved on */
 	snprintf(w->wrong, sizeof(w->wrong), "%s", err ? err->text : "");
 	bool first = !w->known;
 	if (!err && first && w->what == WIDEN_SESSION)
@@ -453,7 +453,7 @@ static int approval_widen_paint_rule(const struct approval *v, struct area a, in
 		return row;
 	row += a.rows > 12;
 	size_t len = strlen(text);
-	/* in a small window the line comes before where it is written and what it was tried on */
+	/* in a small window the line comes before its file and its earlier matches */
 	int below = a.rows > 12 ? 3 : 1;
 	/* the very line, over several if need be */
 	for (int wide = a.cols - 6; len > 0 && row < a.rows - below; row++) {

@@ -362,8 +362,8 @@ static void effect_words(struct text *t, const struct source *s, const json_t *r
 			: "not known");
 }
 
-/* The same intent: what runs and where, its environment, input and contents. In a record without
- * intents: all that is recorded of it; values of an environment are not. */
+/* The same intent: command and place, environment, input, and contents. Without intents: all
+ * recorded fields; values of an environment are not recorded. */
 static bool same_action(const json_t *a, const json_t *b)
 {
 	static const char *const keys[] = { "tool",	  "argv",      "cmd",  "cwd",  "stdin_hash",
@@ -487,9 +487,9 @@ static void name_part(struct text *t, size_t from, const char *name, size_t rows
 		text_cut(t, from + rows);
 }
 
-/* What there is room for, a line for each part: first the rule that won, then what it would do,
- * what was said, what came before; the other rules where there is room. The difference of a write
- * comes last and may go on below. */
+/* The parts that fit, one line each: first the deciding rule, then the effect, the agent's
+ * message, and the history; the other rules if there is room. The difference of a write comes
+ * last and may continue below. */
 static void brief_rest(struct text *t, struct source *s, const json_t *req,
 		       const struct approval_info *info, const json_t *held, const json_t *judged,
 		       const char *said, size_t rows)

@@ -1,7 +1,6 @@
-/* What an approval screen says about one held action, as text. Everything in it comes from the
- * record: the exact bytes with hidden characters drawn and counted, every rule that matched, what
- * the agent said, what is known of the effect.
- */
+/* The text of an approval screen about one pending action. All of it comes from the recording:
+ * the exact bytes with hidden characters drawn and counted, each matching rule, the agent's
+ * message, and the known effects. */
 #ifndef UI_VIEWS_APPROVE_H
 #define UI_VIEWS_APPROVE_H
 
@@ -44,8 +43,8 @@ struct waits {
 int waits_order(const void *a, const void *b); /* for qsort */
 
 void approval_load(struct approval_info *out, struct source *s, uint64_t action, struct arena *a);
-/* The whole body. @rows: cut short to so many where it can be (never the bytes and what belongs to
- * them), 0 = all of it. *command_end: the row after the last of the bytes. */
+/* The whole body. @rows: shortened to that many rows if possible (never the bytes and their
+ * notes), 0 = all of it. *command_end: the row after the last of the bytes. */
 void approval_text(struct text *t, struct source *s, struct approval_info *info, size_t rows,
 		   size_t *command_end);
 /* The difference that a write or an edit makes, from its request. Returns false for other kinds. */

@@ -1,7 +1,7 @@
-/* Held actions that were marked in the queue, to be decided at once: approved only when all share
- * one rule, none is of high risk, wants a name typed or hides a part of itself, and after one
- * question; denied with one message. Each decision is sent for itself, bound to what was on the
- * screen when it was marked. */
+/* Pending actions that were marked in the queue, to be decided together. They can be approved
+ * together only if all share one rule and none is of high risk, requires typing a name, or hides
+ * a part of itself. One question confirms the approval. All can be denied with one message. Each
+ * decision is sent on its own, bound to the content on the screen at its marking. */
 #ifndef UI_BATCH_H
 #define UI_BATCH_H
 
@@ -22,11 +22,11 @@ struct batch {
 	size_t nr;
 };
 
-/* Marks, or takes the mark away. @whole: all of it stands in its line. Says why it cannot be
- * marked. */
+/* Marks or unmarks an action. @whole: its line shows the whole action. Reports why an action
+ * can't be marked. */
 void batch_pick(struct batch *b, struct ui *ui, size_t source, uint64_t action, bool whole);
 bool batch_has(const struct batch *b, size_t source, uint64_t action);
-/* Takes out what does not wait any more. */
+/* Removes actions that are decided. */
 void batch_refresh(struct batch *b, const struct ui *ui);
 /* Why those that are marked cannot be approved together; NULL they can. */
 const char *batch_why_not(const struct batch *b);

@@ -68,9 +68,8 @@ static void all_found(struct blaming *b)
 	feed_free(&b->feed);
 }
 
-/* A box that is a copy, or that was opened in the place of another, goes on with the snapshots of
- * the one before: its own first one says only what that had come to, and keeps the lines that no
- * snapshot before it has. */
+/* A sandbox that is a copy, or that replaced another, continues the snapshots of the one before.
+ * Its own first snapshot only has their result, and gets the lines that no earlier snapshot has. */
 static void blame_go_on(struct blaming *b, uint64_t before, uint64_t upto)
 {
 	struct err err = ERR_INIT;

@@ -18,7 +18,7 @@ enum { BLAME_SLICE_US = 3000 }; /* of one recalc */
 
 /* Of @path as it is at @at (0: the cursor). Returns owned; @s must outlive it. */
 struct blaming *blaming_new(struct source *s, uint64_t box, uint64_t at, const char *path);
-/* Goes on for about @budget_us, for one version at least. True: it is known. */
+/* Continues for about @budget_us, for one version at least. True: finished. */
 bool blaming_step(struct blaming *b, int64_t budget_us);
 bool blaming_over(const struct blaming *b); /* NULL is over */
 int blaming_percent(const struct blaming *b);

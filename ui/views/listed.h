@@ -30,8 +30,8 @@ bool list_sees(const struct listed *l, size_t i, struct area a, int *row);
 /* The rule under the title: which rows are seen, and what keys do here. */
 void list_rule(const struct listed *l, struct area a, const char *note, struct arena *ar);
 
-/* A column as it is declared: cells that it takes on a narrow and on a wide screen (0: it is not
- * there; of the last column: what is left), and blanks before it. */
+/* A column's declaration: its cells on a narrow and on a wide screen (0: hidden; of the last
+ * column: the rest), and the blanks before it. */
 struct column {
 	const char *head;
 	int8_t width[2], gap[2];

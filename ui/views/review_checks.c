@@ -19,7 +19,7 @@ static bool review_checks_one_of(const char *word, size_t len, const char *const
 	return false;
 }
 
-/* A word of it says so, and it does more than look at files of such a name. */
+/* A word of the command names a check, and the command does more than read files of such a name. */
 static bool looks_like_check(const char *cmd)
 {
 	static const char *const checks[] = { "test",	  "tests",  "check",  "lint",	"tidy",

@@ -255,8 +255,7 @@ static void review_decide_planned(void *self, const json_t *result, const struct
 	ui_say(ui, clean ? ROLE_OK : ROLE_WARN, "%s", buf_cstr(&text));
 }
 
-/* The supervisor plans the merge into the working files as they are; the plan stands in the
- * record. */
+/* The supervisor plans the merge into the current working files and records the plan. */
 static void review_decide_plan(struct review *v, struct ui *ui)
 {
 	const char *words[] = { "merge", v->box };

@@ -24,7 +24,7 @@ const char *review_mark(struct review *v, size_t i)
 	return "[-]";
 }
 
-/* Who decided, or what is still to be done. */
+/* Shows who decided, or the remaining steps. */
 static int review_paint_put_state(struct review *v, struct area a, int row, int col,
 				  const struct part *p)
 {
@@ -122,7 +122,7 @@ static const char *check_says(const struct review *v, const struct review_check 
 				     : "");
 }
 
-/* Below that: what was run to check it. */
+/* Below that: the commands that checked it. */
 static void paint_checks(struct review *v, struct area a)
 {
 	int col = grid_put(a, 0, 1, ROLE_TITLE, "checks") + 2;
@@ -197,7 +197,7 @@ static void paint_foot(struct review *v, struct area a)
 		 : c	  ? arena_printf(v->arena, "%s %.30s: %s", check_word(c),
 					 one_line(c->cmd, v->arena), check_says(v, c))
 			  : NULL);
-	/* what matters most first: the help has those for which there is no room */
+	/* most important keys first: the help has those that do not fit */
 	const char *const keys[] = {
 		v->waits ? "a let it merge.." : "a accept..",
 		v->waits ? "n refuse.." : "z undo",

@@ -1,6 +1,5 @@
-/* Between the files of the review screen: its state (view_review.c), what it draws
- * (review_paint.c), what is decided in it (review_decide.c), what has been run to check the result
- * (review_checks.c). */
+/* Between the files of the review screen: its state (view_review.c), painting (review_paint.c),
+ * decisions (review_decide.c), and the commands that checked the result (review_checks.c). */
 #ifndef UI_VIEWS_REVIEW_PRIV_H
 #define UI_VIEWS_REVIEW_PRIV_H
 
@@ -14,9 +13,9 @@
 
 enum { REVIEW_WHOSE = 6, REVIEW_LEFT = 36, REVIEW_WIDE = 100, REVIEW_SIDE = 60, REVIEW_CHECKS = 4 };
 
-/* outlives a recalc: what was seen here, and pressed but is not in the record yet */
+/* outlives a recalc: parts seen here, and keys pressed but not yet recorded */
 struct own_word {
-	struct object_id of; /* the new content, or the old one of what was removed */
+	struct object_id of; /* the new content, or the old one of a removed file */
 	uint32_t hunk;
 	bool seen;
 	enum part_choice choice;
@@ -30,7 +29,7 @@ struct review_check {
 	uint64_t of;	 /* what a second run repeats: the newest run in the box */
 	const char *cmd;
 	const char *outcome; /* "exit 0" */
-	bool ok, runs, own;  /* own: in a box of its own, on the files of then */
+	bool ok, runs, own;  /* own: in its own sandbox, on the files at its start */
 	bool old;	     /* something has changed since */
 };
 
@@ -79,7 +78,7 @@ int review_first(const struct review *v, int rows);
 const char *review_mark(struct review *v, size_t i);
 void review_checks(struct review *v, struct source *s); /* fills check[] */
 void review_drift(struct review *v, struct source *s);	/* fills drifted */
-/* Whose work the part @p is: fills by[], and says so below its lines. */
+/* The authors of the part @p: fills by[] and names them below its lines. */
 void review_whose(struct review *v, struct ui *ui, struct source *s, const struct part *p);
 /* goes to that action; asks which where several are */
 void review_open_whose(struct review *v, struct ui *ui);

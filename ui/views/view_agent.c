@@ -35,9 +35,9 @@ struct agent_view {
 	enum tab tab;
 	int64_t top;			     /* of the text, when it does not follow */
 	struct pane_hold output_at, talk_at; /* while it does not follow */
-	/* rows from there to the end, when it does not any more; 0 = top counts */
+	/* rows from there to the end, once it has stopped following; 0 = top counts */
 	int64_t below;
-	struct calm out; /* bytes of output as they are said */
+	struct calm out; /* bytes of output as shown */
 	/* made by recalc */
 	const struct model_agent *a;
 	const struct rows *rows; /* what the filter lets through */
@@ -168,7 +168,7 @@ static const char *view_agent_facts_of(struct agent_view *v, const struct ui *ui
 		buf_printf(&f, "net %s  ", wall_net(b));
 	if (json_int(o, "timeout_us", 0) > 0)
 		buf_printf(&f, "limit %s  ", fmt_span(v->arena, json_int(o, "timeout_us", 0)));
-	/* of what has ended nothing stays back */
+	/* an ended action keeps nothing back */
 	uint64_t out =
 		ui_calm(ui, &v->out, act->ended ? act->ended : id, act->out_bytes + act->err_bytes);
 	if (out > 0)

@@ -1,10 +1,10 @@
-/* One held action and the decisions that can be taken about it.
+/* One pending action and the decisions about it.
  *
- * It opens only when asked for. On opening, keys that were typed ahead are thrown away and decision
- * keys are dead for 0.4 s; Enter does nothing; a high risk wants y twice; widening takes a second
- * screen; y is off until the end of the bytes has been in sight. What is sent carries the hash of
- * what was shown, so another action cannot be approved by it. When somebody else decides first, any
- * key closes. */
+ * It opens only on request. On opening, earlier keys are discarded and decision keys are dead
+ * for 0.4 s. Enter does nothing. A high risk requires y twice. Widening takes a second screen. y
+ * is off until the end of the bytes was on the screen. A decision carries the hash of the action
+ * on the screen, so that it can't approve another one. After another user's decision any key
+ * closes the screen. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -30,7 +30,7 @@ void approval_arm(struct approval *v, struct ui *ui)
 		       (long long)ui->dead_us / 1000000, (long long)ui->dead_us / 100000 % 10);
 }
 
-/* It has been covered by another screen: what was typed there was not meant for this one. */
+/* Another screen has covered it: keys typed there were not meant for this one. */
 static void view_approval_uncovered(struct approval *v, struct ui *ui)
 {
 	if (v->shown == ui->nr_shown)
@@ -251,7 +251,7 @@ static bool view_approval_key(void *self, struct ui *ui, uint32_t key)
 	key = number ? (uint32_t)numbered[key - '1'] : key;
 	if ((v->armed && key != 'y') || (v->sure && key != 'm'))
 		view_approval_take_back(v, ui); /* any other key, one that means nothing too */
-	if (v->info.decided) {			/* somebody was first */
+	if (v->info.decided) {			/* another user was first */
 		ui_back(ui);
 		return true;
 	}

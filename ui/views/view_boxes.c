@@ -1,6 +1,6 @@
-/* Every box of every session: whose it is, how it is walled in, what runs in it, what has changed,
- * what frozen. Reads: models. Enter and d open its changes, s a shell in it, z freezes or thaws it,
- * X closes it (asks; with work that nobody has merged: by its name). */
+/* Every sandbox of every session: its agent, isolation, running commands, changes, and freeze.
+ * Reads: models. Enter and d open its changes, s a shell in it, z freezes or thaws it, X closes
+ * it (asks; with unmerged work: by its name). */
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>

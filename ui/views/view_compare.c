@@ -1,7 +1,7 @@
-/* Sessions side by side: which went the same way and ended with the same files, and two of them
- * action by action, aligned by what was done. The first place where they part is marked. The left
- * one is the first session; Tab chooses the right one. Reads: the actions of all sessions that are
- * open, up to their cursors; the newest trees of their boxes. */
+/* Sessions side by side: which took the same action sequence and ended with the same files. Two
+ * of them are aligned action by action, and the first difference is marked. The left one is the
+ * first session; Tab chooses the right one. Reads: the actions of all open sessions up to their
+ * cursors; the newest trees of their sandboxes. */
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,10 +17,9 @@
 
 enum { MOST = 12, HEAD_ROWS = 8 }; /* sessions compared; of them in the table */
 enum { WHAT_MOST = 120, KEY_BYTES = 16 };
-enum { READ_US = 1000000 }; /* what runs is read again at most so often */
+enum { READ_US = 1000000 }; /* the shortest time between two reads of a running session */
 
-/* Long sessions have many: what was done is kept as a hash, and as much of its text as a row
- * shows. */
+/* Long sessions have many: an action is kept as a hash, with as much of its text as a row shows. */
 struct step {
 	uint64_t id, ended, started;
 	char key[2 * KEY_BYTES + 1]; /* hex; the same key, the same thing done */
@@ -316,8 +315,8 @@ static uint64_t view_compare_chosen(const struct compare *v, bool *right)
 	return s ? s->id : 0;
 }
 
-/* The choice is by what it is, not by its place: rows come between. It stays where it is on the
- * screen, too. */
+/* The choice follows the action, not the row: rows come between. It also stays in place on the
+ * screen. */
 static void find_chosen(struct compare *v, bool right, uint64_t id)
 {
 	for (size_t i = 0; i < v->nr_rows; i++) {

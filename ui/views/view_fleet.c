@@ -1,7 +1,6 @@
-/* All agents at a glance; below them what the selected one has done, what it changed, what waits.
- * Reads: every model; rows of the selected agent. Wide screens show three panes below, narrow ones
- * one at a time (Tab).
- */
+/* All agents in a table; below it the selected agent's actions, changes, and pending approvals.
+ * Reads: every model; rows of the selected agent. Wide screens show three panes below, narrow
+ * ones one at a time (Tab). */
 #include <stdio.h>
 #include <string.h>
 

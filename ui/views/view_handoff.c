@@ -1,4 +1,4 @@
-/* One page for whoever takes over, on the screen; w writes it to a file, y copies it. */
+/* The handoff summary on the screen; w writes it to a file, y copies it. */
 #include <string.h>
 
 #include "ui/frame/finder.h"

@@ -1,5 +1,5 @@
-/* The keys of the screen below, made from the key table; pressing one does it there, but not where
- * people decide: what they do there they do looking at it. Esc goes back. */
+/* The keys of the screen below, from the key table. Pressing a key runs its verb there, except
+ * in decision dialogs, where users must see the screen. Esc goes back. */
 #include <stdio.h>
 #include <string.h>
 

@@ -1,5 +1,5 @@
-/* What is held before it runs, as a filter, and what it would have matched in this session. e edits
- * it, x takes it away, I switches it off and on. */
+/* The breakpoint filter, and its matches in this session. e edits it, x removes it, I switches
+ * it off and on. */
 #include <string.h>
 
 #include "query/filter.h"

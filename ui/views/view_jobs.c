@@ -21,7 +21,7 @@ struct job {
 	/* whose work it is; NULL a box, a redo that has not begun to run */
 	const struct model_action *act;
 	const struct model_box *box;
-	int64_t begin_us, end_us; /* end 0: it goes on */
+	int64_t begin_us, end_us; /* end 0: still running */
 };
 
 struct jobs {
@@ -134,7 +134,7 @@ static void view_jobs_recalc(void *self, struct ui *ui, struct arena *ar, int ro
 	v->running = v->l.nr;
 	for (size_t i = 0; i < ui->nr_src; i++)
 		add_over(v, ar, i, &ui->src[i]->model);
-	for (size_t i = 0; i < v->l.nr; i++) /* if it has gone: what stands in its place now */
+	for (size_t i = 0; i < v->l.nr; i++) /* if the job has gone: the row in its place */
 		if (v->job[i].source == v->source && v->job[i].id == v->id)
 			v->l.at = i;
 	list_settle(&v->l, rows);

@@ -1,6 +1,6 @@
-/* The marks of a session: those of its record, whoever set them, and the reader's own. Enter goes
- * there, D takes an own one away. Reads: the track (where the record has marks), the marks' events,
- * own_marks. */
+/* The bookmarks of a session: those of its recording, by any user, and the reader's own. Enter
+ * goes there, D removes an own one. Reads: the track (the places of recorded bookmarks), the
+ * bookmarks' events, own_marks. */
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -68,7 +68,7 @@ static void add_recorded(struct marks *v, struct source *s, uint64_t seq)
 	v->l.nr++;
 }
 
-/* A mark without words of its own: what is marked. */
+/* A bookmark without a text shows its event. */
 static void view_marks_name(struct marks *v, struct source *s, struct marked *m)
 {
 	struct row_info r;

@@ -173,7 +173,7 @@ static void add_things(struct palette *v, struct ui *ui, struct arena *ar)
 					   .command = arena_printf(ar, "set %s", ui_setting(i)) });
 }
 
-/* Events by the search index: whole words of what is typed, not single letters. */
+/* Events by the search index: whole words of the typed text, not single letters. */
 static void add_events(struct palette *v, struct ui *ui, struct arena *ar)
 {
 	struct err err = ERR_INIT;
@@ -266,7 +266,7 @@ static void view_palette_paint(const void *self, const struct ui *ui, struct are
 		ui->stack[ui->depth - 2].ops->paint(ui->stack[ui->depth - 2].self, ui, a);
 	struct area box = view_palette_place(a, a.rows);
 	int width = box.cols, height = box.rows;
-	/* no crumbs of what is below */
+	/* hides the crumbs of the screen below */
 	view_palette_blank(width + EDGE < a.cols ? box
 						 : area_sub(a, box.row - a.row, 0, height, a.cols));
 	put_rule(box, 0, "palette", ROLE_TITLE, arena_printf(v->arena, "%zu found", v->nr));
@@ -394,7 +394,7 @@ static void view_palette_subject(const void *self, const struct ui *ui, struct s
 	*out = v->on;
 }
 
-/* Every other key is a letter of what is looked for. */
+/* Every other key is a letter of the search text. */
 static const char *const *view_palette_hints(const void *self, const struct ui *ui)
 {
 	static const char *const keys[] = { "Ctrl-k up", "Ctrl-j down", "Ctrl-u empties it",

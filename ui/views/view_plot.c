@@ -1,6 +1,6 @@
-/* How a session went, to look at: what was spent over time, when there were many events, who
- * worked, waited and failed when. The values under the cursor stand beside it as text; signs, not
- * colours, tell states apart. Reads: the model and its track, both as of the cursor. */
+/* The course of a session as curves: spending over time, the density of events, and the times at
+ * which agents worked, waited, and failed. The values under the cursor are beside it as text.
+ * Signs, not colors, tell states apart. Reads: the model and its track, both at the cursor. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>

@@ -1,10 +1,10 @@
-/* A question of a script, and the answer to it: one of its choices by its number, a text, or the
- * fields of its form one after the other.
+/* A question of a script, and its answer: a choice by its number, a text, or the fields of its form
+ * in order.
  *
- * As with a held action it opens only when asked for; keys that were typed ahead are thrown away
- * and the keys that answer are dead for a moment; a choice can be taken once it has been on the
- * screen; Enter by itself answers nothing: a form is sent by y, and so is everything when the risk
- * is high; who is first wins, and the others see who it was. */
+ * As with a pending action, it opens only on request. Earlier keys are discarded, and answer
+ * keys are dead for a moment. A choice can be made once it was on the screen. Enter alone
+ * answers nothing: y sends a form, and also any answer at high risk. The first user to answer
+ * wins, and the others see who answered. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -16,7 +16,7 @@
 #include "ui/term/text.h"
 #include "ui/frame/ui.h"
 
-enum { BY_KEY = 9 }; /* up to so many choices one digit takes one; of more the number is typed */
+enum { BY_KEY = 9 }; /* with more choices than this the number is typed */
 
 struct question {
 	size_t source;

@@ -17,7 +17,7 @@ struct waiting {
 	const struct model_action *act; /* NULL: a question */
 	const struct model_agent *agent;
 	struct row_info info;
-	bool whole; /* all of what it wants stands in its line */
+	bool whole; /* its line shows the whole action */
 };
 
 struct cells {
@@ -84,7 +84,7 @@ static int room_for(const struct cells *c, int cols)
 	return cols - 1 - c->age - c->risk - c->rule - c->what - 2;
 }
 
-/* "policy.lua:22 'no-push'"; without the file where there is no room. */
+/* "policy.lua:22 'no-push'"; without the file if space is short. */
 static const char *view_queue_rule_of(const struct waiting *w, const struct cells *c,
 				      struct arena *a)
 {
@@ -92,7 +92,7 @@ static const char *view_queue_rule_of(const struct waiting *w, const struct cell
 	return c->wide || !rule ? w->info.by : arena_strndup(a, rule + 1, strlen(rule) - 2);
 }
 
-/* The choice is by what it is, not by its place: rows come and go. */
+/* The choice follows the action, not the row: rows come and go. */
 static bool follow_cursor(struct queue *q)
 {
 	if (q->l.at < q->l.nr) {

@@ -28,7 +28,7 @@ struct redo_view {
 	bool now;	/* narrow: the second run is shown */
 	bool zoom;	/* wide: one of the two alone, too */
 	bool moved;	/* it does not follow */
-	bool asked;	/* it was asked for here, and its end has not been told */
+	bool asked;	/* it was requested here, and its end is still unreported */
 	int64_t top;
 	/* made by recalc */
 	struct model_redo r;
@@ -221,7 +221,8 @@ static bool same_row(const struct text_row *a, const struct text_row *b)
 	return true;
 }
 
-/* Marks it in both; while the second runs, what it has not come to yet is no difference. */
+/* Marks the first difference in both. While the repeat runs, its missing rest does not count as
+ * one. */
 static void find_difference(struct redo_view *v)
 {
 	struct text *a = &v->side[0].text, *b = &v->side[1].text;

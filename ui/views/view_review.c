@@ -1,8 +1,8 @@
-/* What a box has changed, to be taken or left file by file and hunk by hunk, and merged back. What
- * is sent are the very ranges that were on the screen with the hash of the content they are of, so
- * nothing else can be merged by it. What people say of a part is recorded (review.choice), so that
- * everybody who is attached sees who decided what. A script's merge that waits for a review is
- * answered from here. Reads: the newest snapshot at the cursor, what was said of it. */
+/* A sandbox's changes, accepted or rejected by file and by hunk, and merged back. A choice
+ * carries the exact ranges on the screen and the hash of their content, so that no other content
+ * can be merged by it. Reviews of a part are recorded (review.choice), so that all attached
+ * users see who decided what. A script's merge that waits for a review is answered from here.
+ * Reads: the newest snapshot at the cursor, and its reviews. */
 #include "ui/views/review_priv.h"
 #include "ui/views/difftool.h"
 
@@ -253,7 +253,7 @@ static void view_review_recalc(void *self, struct ui *ui, struct arena *ar, int 
 	const struct part *p = &v->part[v->at];
 	show_part(v, s, p);
 	show_words(v, p);
-	const size_t lines = v->text.nr; /* these are what is to be seen */
+	const size_t lines = v->text.nr; /* the lines that count as seen */
 	review_whose(v, ui, s, p);
 	v->text_top = text_clamp(&v->text, v->top, v->rows);
 	v->top = (int64_t)v->text_top;
@@ -377,7 +377,7 @@ static enum click view_review_click(void *self, struct ui *ui, int row, int col)
 	return CLICK_SELECTED;
 }
 
-/* Over the text that scrolls; else it would go on to another part, which counts as seen. */
+/* Over the scrolling text; otherwise it would move to another part, which counts as seen. */
 static bool view_review_wheel(void *self, struct ui *ui, int row, int col, enum verb v)
 {
 	struct review *r = self;

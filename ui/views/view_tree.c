@@ -274,7 +274,7 @@ static void make_text(struct tree_view *v, struct source *s, const struct file_e
 	number_rows(v);
 }
 
-/* What is known now is told where another one's lines begin. */
+/* Known lines are marked at the start of each other author's lines. */
 static void mark_lines(struct tree_view *v, struct source *s)
 {
 	v->by = *blaming_result(v->whose);
@@ -340,7 +340,7 @@ static void view_tree_head(struct tree_view *v, const struct ui *ui, struct sour
 					     : ": what was touched, the base is not in the record");
 }
 
-/* The folder is read anew when a snapshot has come, or another folder is wanted. */
+/* The directory is read again after a new snapshot or on a change of directory. */
 static void keep_listing(struct tree_view *v, struct source *s)
 {
 	uint64_t box = view_tree_box_of(v, &s->model), state = files_state(s, box);

@@ -1,6 +1,6 @@
-/* Is the record what was written? Its checks as they come, each with its verdict; Enter goes to the
- * event that one is about, r runs them again. They run beside the console (verifying.h) until one
- * leaves; what they all said stands. Reads: the file. */
+/* Verifies the recording. Shows its checks as they finish, each with its verdict. Enter goes to
+ * a check's event, r runs the checks again. They run beside the console (verifying.h) until you
+ * leave; finished verdicts stay. Reads: the file. */
 #include <inttypes.h>
 #include <string.h>
 
@@ -116,7 +116,7 @@ static bool view_verify_stays(const void *self, const struct ui *ui, const struc
 	return v->source == source_of(ui, on) && !seen.over;
 }
 
-/* Nobody looks any more. */
+/* The screen is closed. */
 static void view_verify_close_view(void *self)
 {
 	view_verify_stop(self);
@@ -132,7 +132,7 @@ static bool has_come(const struct verify_seen *seen, const char *name)
 	return false;
 }
 
-/* One that says nothing has nothing to say: what runs comes after the last that did. */
+/* Finished checks always report, so the running one comes after the last report. */
 static size_t under_way(const struct verify_seen *seen)
 {
 	size_t next = 0;
