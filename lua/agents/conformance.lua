@@ -1,7 +1,8 @@
--- `sandglass plugin test`: what every kind of box must do, through the same calls as any script: the one suite, for the kinds that
--- are built in, those that are plugins, and a user's own. One line per check, TAP. What a kind cannot do by what it declares is
--- skipped with the reason. The program that starts it (src/cli/plugin_test.c) adds what a script cannot see: it kills the
--- supervisor at "reconnect", and looks for what is left behind at the end.
+-- `sandglass plugin test`: the requirements for every backend, tested through the calls of any
+-- script. One suite serves built-in backends, plugins, and a user's own. It prints one line per
+-- check in TAP. Abilities that a backend does not declare are skipped with the reason. The program
+-- that starts it (src/cli/plugin_test.c) adds checks that a script can't do: it kills the
+-- supervisor at "reconnect" and looks for remains at the end.
 local sg = require "sandglass"
 local a = sg.args { "backend", box = "{}", dir = "", pieces = 2, mb = 2, sum = "", mark = "", every = "no" }
 local bad = 0
@@ -74,8 +75,8 @@ local function exits()
       skip("ended by SIG" .. s, "a program has no number to send a signal to")
     end
   end
-  is(box:exec({ "/nowhere/to/be/found" }).code, 127, "what is not there ends with 127")
-  if caps.shell then is(box:exec({ "/etc/passwd" }).code, 126, "what cannot be executed with 126") end
+  is(box:exec({ "/nowhere/to/be/found" }).code, 127, "a missing program ends with 127")
+  if caps.shell then is(box:exec({ "/etc/passwd" }).code, 126, "a file without execute permission ends with 126") end
 end
 
 -- Streams --------------------------------------------------------------------------------------------------------
@@ -174,7 +175,7 @@ local function surroundings()
     "one of 200 KB runs, or its length is named as the cause")
 end
 
--- Time, signals, what goes on ------------------------------------------------------------------------------------
+-- Time, signals, running processes -------------------------------------------------------------------------------
 
 local function ends()
   local r, err = exec("sleep 60", "import time; time.sleep(60)", { timeout = "300ms" })
@@ -189,7 +190,7 @@ local function ends()
     is(r and r.code, 5, "a signal arrives")
   end
   local p = box:spawn(words("echo up; sleep 60", "import time; print('up', flush=True); time.sleep(60)"))
-  is(p:read(), "up\n", "what runs")
+  is(p:read(), "up\n", "a process runs")
   p:kill "KILL"
   r = p:wait()
   ok(r and r.code ~= 0, "is killed")
@@ -201,12 +202,12 @@ local function ends()
     sg.sleep "500ms"   -- nobody reads meanwhile
     p:kill()
     r = p:wait()
-    ok(r and r.out_bytes < 128 << 20, "what is not read stops who writes it: " .. (r and r.out_bytes // 1048576 or "?") .. " MB")
+    ok(r and r.out_bytes < 128 << 20, "unread output stops the writer: " .. (r and r.out_bytes // 1048576 or "?") .. " MB")
     r = box:exec "printf a; sleep 30 & exit 3"
     ok(r and r.code == 3 and r.out == "a", "the end is the end of the process, not of the pipe")
   else
-    skip("with it end those that it has started", "a program starts no others")
-    skip("what is not read stops who writes it", PYTHON)
+    skip("its end also ends its child processes", "a program starts no others")
+    skip("unread output stops the writer", PYTHON)
     skip("the end is the end of the process, not of the pipe", "a program starts no others")
   end
 end
@@ -224,7 +225,7 @@ local function posix_shell(sh)
   local r = sh:run "pwd; echo \"$X\"; f it"
   is(r and r.out:gsub("^/[^ \n]*/tmp", "/tmp"), "/tmp\na b\nf it\n", "keeps folder, variables and functions")
   is(r and r.code, 7, "and says the status")
-  is(sh:run("if then fi (").code ~= 0 and sh:run("echo on").out, "on\n", "goes on after a syntax error")
+  is(sh:run("if then fi (").code ~= 0 and sh:run("echo on").out, "on\n", "continues after a syntax error")
   is(sh:run("[ -t 0 ] && [ -t 1 ] && stty size").out, "40 120\n", "has a terminal of a known size")
   local none, err = sh:run("echo begun; sleep 60", { timeout = "700ms" })
   ok(not none and err.code == "timeout", "a time limit stops what runs in it")
@@ -244,9 +245,9 @@ end
 local function shell_that_ends()
   local sh = box:shell()
   local r, err = sh:run "echo last; exit 5"
-  ok(r and r.code == 5 and r.shell_ended, "one that ends says so, with its status")
+  ok(r and r.code == 5 and r.shell_ended, "a shell that exits reports its status")
   r, err = sh:run "true"
-  ok(not r and err, "and takes no more")
+  ok(not r and err, "and takes no more commands")
 end
 
 local function interpreter(sh)
@@ -259,7 +260,7 @@ end
 local function shells()
   local sh, none = box:shell()
   if not caps.pty then
-    ok(not sh and tostring(none):find "no terminals", "it has no terminals, and says so")
+    ok(not sh and tostring(none):find "no terminals", "the error names the missing terminals")
     return skip("a shell that stays", "no terminals")
   end
   if not ok(sh, "a shell that stays is there") then return print("#   " .. tostring(none)) end
@@ -299,7 +300,7 @@ local function files()
   list = assert(box:glob "odd/*")
   is(table.concat(list, " "), "odd/" .. ODD, "also odd ones")
   local r, err = box:read "missing"
-  ok(r == nil and err, "what is missing is said to be")
+  ok(r == nil and err, "a missing file is an error")
   r, err = box:read "new"
   ok(r == nil and err, "a folder is not read")
   if caps.shell then
@@ -325,7 +326,7 @@ end
 local function changed(from)
   local names = {}
   for _, f in ipairs(assert(box:diff(from)).files) do
-    if f.path ~= "d" and f.path ~= "d/e" then names[#names + 1] = f.path end   -- folders are told where their modes are kept
+    if f.path ~= "d" and f.path ~= "d/e" then names[#names + 1] = f.path end   -- directories are listed if the backend keeps their modes
   end
   table.sort(names)
   return table.concat(names, " ")
@@ -346,14 +347,14 @@ local function trees()
   ok(changed():find "tree", "also from the beginning")
   ok(box:rollback(first), "rollback")
   is(listed(), was, "is as it was")
-  is(said("cat tree there", "print(open('tree').read() + open('there').read())"), "new\nbefore", "with the content of then")
+  is(said("cat tree there", "print(open('tree').read() + open('there').read())"), "new\nbefore", "with its earlier content")
   local other <close> = assert(box:fork())
   is(listed(other), was, "a fork has the files")
   exec("echo other >tree; echo mine >only", "open('tree', 'w').write('other'); open('only', 'w')", nil, other)
   is(said("cat tree; ls only 2>&1 | grep -c '^only$'", "print(open('tree').read() + str(+os.path.exists('only')))"), "new\n0", "and is another box")
 end
 
--- Something writes all the time, and what is looked at meanwhile is whole.
+-- A process writes all the time, and snapshots taken meanwhile are intact.
 local function written_meanwhile()
   if not caps.shell then return skip("with a process that writes meanwhile", "a program starts no others") end
   local p = box:spawn "while :; do date +%s >now; sleep 0.02; done"
@@ -424,13 +425,13 @@ local function reconnects()
   local left = box:spawn(words("while :; do sleep 987; done", nil) or { "python", "-c", "import time; time.sleep(987)" })
   print "reconnect"
   local r, err = exec("echo x >>ran; sleep 0.7", "import time; open('ran', 'a').write('x'); time.sleep(0.7)")
-  ok(r and r.code == 0 or err and err.code == "interrupted", "the supervisor is killed, and its session goes on")
-  if r then is(said("cat ran", "print(open('ran').read())"), "x", "what ran did so once, in a box as it was before") end
-  is(said("cat kept there", "print(open('kept').read().strip() + '\\n' + open('there').read())"), "before\nbefore", "its files are in the box that it has now")
+  ok(r and r.code == 0 or err and err.code == "interrupted", "the supervisor is killed, and its session resumes")
+  if r then is(said("cat ran", "print(open('ran').read())"), "x", "the command ran once, in a sandbox in its earlier state") end
+  is(said("cat kept there", "print(open('kept').read().strip() + '\\n' + open('there').read())"), "before\nbefore", "its files are in the present sandbox")
   exec("echo after >again", "open('again', 'w').write('after')")
-  ok(changed():find "again", "which is looked at as before")
+  ok(changed():find "again", "and their changes are reported as before")
   r = left:wait()
-  ok(not r or r.code ~= 0, "what it had started has ended")
+  ok(not r or r.code ~= 0, "its earlier processes have ended")
 end
 
 -- Identity -------------------------------------------------------------------------------------------------------
@@ -450,7 +451,7 @@ local function of_one_name()
     "one with the name of a closed one has none of its files")
 end
 
--- The supervisor's end comes early: what was recorded until then is gone through once more.
+-- The supervisor is killed early: the events recorded before are replayed.
 for _, part in ipairs { { "exits", exits }, { "reconnects", reconnects }, { "output", output }, { "input", input }, { "surroundings", surroundings }, { "ends", ends },
   { "together", together }, { "shells", shells }, { "files", files }, { "large", large_file }, { "much", much_output }, { "trees", trees },
   { "meanwhile", written_meanwhile }, { "freezing", freezing }, { "ports", ports },

@@ -53,7 +53,7 @@ do
   row("changed prompt to first action", f(median(a)), f(median(b)), how)
 end
 
--- 2-4. What can be read in the box: key, prompt, source.
+-- 2-4. Readable in the sandbox: key, prompt, source.
 local px = P.proxy()
 local at_tool, at_inside = P.look("as-tool", {}), P.look("inside", { px = px, env = { KEY = px.key } }, P.inside_files())
 local loss = P.look("key-inside", { env = { KEY = "canary-key-0" } }, P.inside_files())
@@ -75,7 +75,7 @@ local inner = assert(own:run "sh agent.sh")
 local inside_s, own_files = os.clock() - t0, #own:diff().files
 row("the same task", f(tool_s), f(inside_s), ("answers: %s; %s"):format(r.text:match "%d+" or "?", inner.out:match "%d+" or "?"), inner.event)
 row("box awake, of it executing", ("%s, %d ms"):format(f(tool_s), used), ("%s, %d ms"):format(f(inside_s), inner.ms),
-  "what is paid by the hour against what is paid by execution")
+  "time paid by the hour against time paid by execution")
 row("files in the box", tool_files, own_files, "changed or added; inside: its own among them")
 
 -- 8. Calls.
@@ -114,7 +114,7 @@ own:close()
 local after, err = P.outlives "agent"
 local dying = sg.sandbox { name = "dying" }
 local gone = dying:exec("echo begun; sleep 600; echo I continue", P.dies(dying))
-row("agent when its box dies", after and ("goes on: %s"):format(after.text) or tostring(err), gone and "?" or "gone with it", "taken away in mid-execution")
+row("agent when its box dies", after and ("continues: %s"):format(after.text) or tostring(err), gone and "?" or "gone with it", "taken away in mid-execution")
 
 print(sg.json.encode { rows = rows })
 if at_tool.key + at_tool.prompt + at_inside.key > 0 or loss.key == 0 then sg.exit(1, "a canary was found where it must not be, or not where it lay") end

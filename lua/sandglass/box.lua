@@ -24,8 +24,8 @@ end
 
 local DIED = { interrupted = true, io = true, backend = true }
 
--- With on_lost = "restore" another box takes the place of one that has died; what was under way in it fails all the same,
--- with code "lost", and says what is there now.
+-- With on_lost = "restore" a new sandbox replaces a dead one. Running commands still fail, with
+-- code "lost" and the present state.
 local function restored(self, id, err)
   local s = self.state
   while s.restoring do call("sleep", { us = 20000 }) end

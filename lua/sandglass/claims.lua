@@ -35,8 +35,8 @@ local function outcome(e, is)
   return worst
 end
 
--- Did the line of the row @e go on after the last of its commands that answer @is, and change the file of @c then? What reads
--- their output (tee) runs with them.
+-- True if the line of row @e continued after its last command that matches @is and changed the file
+-- of @c then. Readers of their output (tee) run with them.
 local function behind(e, is, c)
   local parts, from = commands.of(e.cmd), nil
   for k, p in ipairs(parts) do if is(p.words) then from = k end end
@@ -66,7 +66,7 @@ local function asked(glob)
   return whole and function(words) return whole(table.concat(words, " ")) end or commands.tests, whole
 end
 
--- Test runs that have ended, oldest first; with a glob: what it says of a line, or of one of its commands.
+-- Ended test runs, oldest first. A glob matches a line, or one of its commands.
 function M.test_runs(log, glob) return runs_of(log, asked(glob)) end
 
 local function ended(e)
@@ -80,9 +80,9 @@ function M.why(e)
   return ("the last run ended %s"):format(ended(e))
 end
 
--- The newest change of a file in the sandbox @box that none of the actions @but made (a run of the tests builds, too), unless it
--- did so on the same line afterwards; {id, path, behind (then: the action)} or nil. @is: which of their commands are meant (the
--- tests; or the glob). @x: evidence.of.
+-- The newest change of a file in the sandbox @box, except changes by the actions @but (a test run
+-- builds, too), unless such an action made it later on its line. Returns {id, path, behind (then:
+-- the action)} or nil. @is: their matching commands (the tests, or the glob). @x: evidence.of.
 function M.last_edit(x, box, but, is)
   local skip, last = {}, nil
   is = type(is) == "function" and is or asked(is)
@@ -264,7 +264,7 @@ form("pushed", function(low) return low:find "%f[%a]pushed%f[%A]" end,
 
 form("committed", function(low) return low:find "%f[%a]committed%f[%A]" end, function(x, agent) return git(x, agent, "commit") end)
 
--- What a word says of a file: the changes that bear it out, and what is missing without them.
+-- Words about a file: the changes that support the claim, and the missing effect without them.
 local VERBS = { { "%f[%a]delet", "D", "deleted" }, { "%f[%a]remov", "DMT", "removed or changed" }, { "%f[%a]creat", "AM", "made" },
   { "%f[%a]add", "AM", "made" }, { "%f[%a]wrote", "AM", "written" }, { "%f[%a]fix", "AMT", "changed" }, { "%f[%a]edit", "AMT", "changed" },
   { "%f[%a]updat", "AMT", "changed" }, { "%f[%a]chang", "AMT", "changed" }, { "%f[%a]modif", "AMT", "changed" } }
@@ -369,8 +369,9 @@ local function said(e)
   return cmd, b.tool or b.name
 end
 
--- One row for each command that an agent in a watched box says it has run: claim and effects side by side; then what it ran
--- that belongs to no call. A row: {kind = "call"|"beside", agent, agent_id, event, text, verdict, why, ran, more, evidence}.
+-- One row for each command that an agent in a watched sandbox claims to have run, with its effects
+-- beside the claim; then its commands outside all calls. A row: {kind = "call"|"beside", agent,
+-- agent_id, event, text, verdict, why, ran, more, evidence}.
 function M.effects(log)
   local out, names = {}, {}
   for _, a in ipairs(log:session().agents) do names[a.id] = a.name end

@@ -16,7 +16,7 @@ local WRAPS = { env = "-u -C -S", timeout = "-s -k", nice = "-n", nohup = "", su
 local RUNS = { ["uv run"] = true, ["poetry run"] = true, ["pipenv run"] = true, ["bundle exec"] = true, ["pnpm exec"] = true,
   ["npm exec"] = true, ["yarn exec"] = true, ["hatch run"] = true, ["pdm run"] = true }
 
--- One word from @i: what it is without its quotes, and where it ends.
+-- One word from @i: its text without quotes, and its end.
 local function word(s, i)
   local out, from = {}, i
   while i <= #s do
@@ -66,8 +66,8 @@ local function after_document(s, i, mark)
   return #s + 1
 end
 
--- A list of words and, as { join = "&&" }, of what stands between commands; { to = NAME } is a file that output goes into. Files
--- that are read are left out.
+-- A list of words and separators: { join = "&&" } between commands; { to = NAME } for a file that
+-- receives output. Files that are read are left out.
 local function tokens(s)
   local out, i, documents = {}, 1, {}
   while i <= #s do

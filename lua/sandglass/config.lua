@@ -9,7 +9,8 @@ local check = require "sandglass.check"
 local fail = rt.fail
 
 local LIMITS = { mem = "size", cpus = "number", pids = "integer", disk = "size", time = "time" }
--- Type, or the fields of a table; { each = T } is a table of names with values of one type; { list = T } a list.
+-- A type, or a table of fields. { each = T } is a table of names with values of one type; { list =
+-- T } a list.
 local NAMES = check.spec("sg.Config", {
   model = "string", backend = "string", theme = "string", sessions = "string", policy = "string", ascii = "boolean",
   a11y = "boolean", sync = "boolean", coach = "boolean", accept = "string", box_uid = "integer", user = "string",

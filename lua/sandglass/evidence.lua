@@ -110,8 +110,8 @@ local function below(x, child, agent)
   return false
 end
 
--- Of @rows those of @agent, in their order; then the newest that may be its doing (one of no agent in its sandbox, or of an agent
--- that it started), and the newest of another.
+-- Those of @rows that belong to @agent, in order; then the newest that it may have caused (of no
+-- agent in its sandbox, or of an agent that it started), and the newest of another agent.
 function M.split(x, agent, rows)
   local own, near, other = {}, nil, nil
   for _, e in ipairs(rows) do

@@ -7,10 +7,10 @@
 --   after it says that it has) } }, best? (one of them), settings? (files of its own that are rules),
 --   credential?, server? (of one whose model is its maker's server: the variable that the box must have, and HOST:PORT)
 --   host? (of its maker's API, for a login), terminal? { argv(x), env(x)?, files(x)?, asks? } (in its own interface: x.args are the user's arguments for it, x.chosen: a model was
---   chosen, x.login { plan, tier }: it uses a login of its maker's, a placeholder of which stands in its files, x.proxy the proxy as such;
---   what it needs so that its prompt is there without a dialog stands in its files)
+--   chosen, x.login { plan, tier }: it uses a login of its maker's, a placeholder of which is in its files, x.proxy the proxy as such;
+--   its files have the settings that skip its first dialogs)
 -- x = { program, command?, path (more folders of programs), task, model (without its provider), url (of its route), key (the placeholder),
---       home, session? (its own, to go on with), again (bool: it has done something before), mode?, asks (bool: it shall ask for
+--       home, session? (its own, to continue), again (bool: it has done something before), mode?, asks (bool: it shall ask for
 --       everything), beside? (another program that this one starts), port, password (of a server that it is) }.
 local rt = require "sandglass.runtime"
 local check = require "sandglass.check"
@@ -119,7 +119,7 @@ local function program_there(r, argv, env)
     r.how.install or r.profile.install) }
 end
 
--- What one run is: r.box and r.wire are there while the agent is awake; r.x.session is what it goes on with.
+-- One run: r.box and r.wire exist while the agent is awake; r.x.session is the session to continue.
 local function new_run(o)
   local profile = profile_of(o.agent)
   local provider, model = model_of(profile, o.model)
@@ -131,7 +131,8 @@ local function new_run(o)
   return r
 end
 
--- Where in it the agent is at home: on another machine that is another place each time, also where a session goes on.
+-- The agent's home and workspace in the sandbox: on a remote host they differ each time, also in a
+-- resumed session.
 local function at_home(r, box) r.x.cwd, r.x.home = box.workspace, home.of(box) end
 
 local function open_box(r)
@@ -169,7 +170,8 @@ end
 
 local function wake_step(r, step, say, why) rt.tell("agent.told", { what = "wake", say = say, step = step, why = why }) end
 
--- The agent sleeps or is gone: the same box again, with its files and its home, and its own session. Each step is told.
+-- The agent sleeps or is gone: it starts again in the same sandbox, with its files, home, and
+-- session. Each step is reported.
 local function wake(r)
   if r.wire then return true end
   local again = r.x.session ~= nil or r.turns > 0
@@ -325,7 +327,8 @@ local function await_words(r)
   return said(r)
 end
 
--- Broken off by the end of a supervisor: what it did meanwhile is not known, so a person says whether it goes on.
+-- The end of a supervisor interrupted it. Its work meanwhile is unknown, so the user decides
+-- whether it continues.
 local function go_on(r, err)
   if err.code ~= "interrupted" then return false end
   local d = people.ask {

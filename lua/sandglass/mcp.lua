@@ -14,7 +14,7 @@ local NAME_MOST = 64         -- what every model API takes
 -- A name of our own for a server that has none.
 local function name_of(o)
   local word = o.command and o.command[1] or o.url or "server"
-  for i, w in ipairs(o.command or {}) do   -- npx -y @scope/server-x: the package says more than npx
+  for i, w in ipairs(o.command or {}) do   -- npx -y @scope/server-x: the package is a better name than npx
     if i > 1 and not w:find "^%-" and (word:find "npx$" or word:find "node$" or word:find "python") then
       word = w
       break
@@ -65,7 +65,8 @@ local function call_tool(state, name, args, timeout)
   return v.text or ""
 end
 
--- A name that no other tool of the server has: two that differ in signs only (a.b, a/b), or late, are told apart by a number.
+-- A unique name among the server's tools: tools that differ only in signs (a.b, a/b), or late in
+-- the name, get a number.
 local function own_name(server, name, seen)
   local plain, nr = tool_name(server, name), 1
   local own = plain

@@ -279,7 +279,8 @@ local function place_of(path, n, h, f, cursor, work)
   return wrong("%s: the text of change %d is not there: %s", path, n, brief(h.rows))
 end
 
--- Rows into the file at line i: what stays is the file's own line, what is new ends as its neighbours do.
+-- Puts rows into the file at line i. Kept lines stay the file's own; new lines end like their
+-- neighbors.
 local function put(f, h, i)
   local text, ends = table.move(f.text, 1, i - 1, 1, {}), table.move(f.ends, 1, i - 1, 1, {})
   local usual = ends[#ends] or f.ends[i] or "\n"

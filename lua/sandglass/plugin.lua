@@ -6,7 +6,7 @@
 --   event(ev, st)      -> nil, or { text = , thinking = , effect = bool }: one server-sent event { type, data }
 --   finish(st)         -> reply { text, calls = { { id, name, args } }, usage = { in, out, cached, written } or { unknown = true },
 --                         stop = "end" | "calls" | "length" | "refused", raw, dialect } or nil, { msg, status, cut }
---   whole(text, st)    -> a body that is no stream, when the server did not stream
+--   whole(text, st)    -> a body without a stream, if the server did not stream
 --   wrong(status, text)-> { msg, status?, compact? }: an error body in one line
 --   hosts, auth = { header = "x-api-key: {key}" }, env = { names of variables }, url,
 --   models = { NAME = { window, out, usd = { input, output, ... } } }      prices: src/models/price.h
@@ -71,7 +71,7 @@ end
 
 function M.array(pieces) return "[" .. table.concat(pieces, ",") .. "]" end
 
--- Arguments of a call out of the text that the model wrote: a table, or nil and what is wrong.
+-- Parses a call's arguments from the model's text: returns a table, or nil and the error.
 function M.arguments(text)
   if text == nil or text == "" or text == M.null then return {} end
   if type(text) == "table" then return text end
@@ -195,7 +195,7 @@ function M.serve(plugin, ask)
     if not ok then error(M.unexpected(plugin, reply), 0) end
     if reply then return { reply = reply } end
     wrong = fault(plugin, "finish", wrong)
-    if wrong.cut and ask.args.whole and ask.args.whole ~= "" then   -- whole, but of somebody else
+    if wrong.cut and ask.args.whole and ask.args.whole ~= "" then   -- complete, but from another server
       wrong = { msg = "what answers there is not the API: " .. M.error_text(ask.args.whole), status = 400 }
     end
     wrong.msg = line_of(wrong.msg)

@@ -6,31 +6,31 @@
 --   keyless = "loopback"                           at http://127.0.0.1 it goes without a key that is not set: without auth, host.keyless is true
 --   login = "kubeconfig"                           (shipped ones only) a box or options with a context, or nothing else to go by: asks as kubectl does,
 --                                                  without auth; host.login is { url, server, namespace, context }
---   hint                                           is said beside a key that is missing
---   hide = { "envdAccessToken" }                   fields of answers that are credentials: here they are "{hidden:N}", which
---                                                  may stand in a header and is filled in outside, too
+--   hint                                           shown with the error about a missing key
+--   hide = { "envdAccessToken" }                   fields of answers that are credentials: here they appear as "{hidden:N}", which
+--                                                  may be used in a header and is filled in outside, too
 --   open(o, host)     -> box: a plain table with what finds it again (at least id); host.keep(box) as soon as there is an id.
 --                        o = { name, tag, tags, image, build = { text (of a Dockerfile), args }, snapshot, region, size, env,
 --                        secrets, hosts, limits, ttl, options }
---   exec(box, text, host)   runs text in the box's sh; what it prints goes to host.out as it comes. Exit status and stderr
---                        do not matter: the text tells them itself. A connection that breaks is host.fail("cut", ...).
---   poll = 20         if exec tells everything at its end: it is asked in pieces of so many seconds, or until there is output
---   close(box, host)  what is gone already is no error
+--   exec(box, text, host)   runs text in the box's sh; its output goes to host.out as it comes. Exit status and stderr
+--                        do not matter: the text reports them itself. A connection that breaks is host.fail("cut", ...).
+--   poll = 20         if exec tells everything at its end: it is called in slices of that many seconds, or until there is output
+--   close(box, host)  a missing sandbox is not an error
 -- and may: alive(box, ttl, host) puts off its end; sleep(box, how, host) and wake(box, host), how = "pause" or "close":
---   "memory" if its processes go on when it has woken;
+--   "memory" if its processes continue after waking;
 --   list(tags, host) -> boxes with these tags, for orphans and for answers that were lost; address(box, port, host) -> { url,
---   headers }; read(box, path, host) -> bytes, write(box, path, bytes, host) for what is large; price(box, o) -> millionths
+--   headers }; read(box, path, host) -> bytes, write(box, path, bytes, host) for large files; price(box, o) -> millionths
 --   of a dollar per hour.
 --
 -- host.http { method, path or url, json or body, headers, accept = { [404] = true }, once = true } -> { status, body, json,
---   headers }; other than 2xx and what is accepted fails. A request that is not known to change nothing (anything but GET)
+--   headers }; a status outside 2xx and accept fails. A request that is not known to change nothing (anything but GET)
 -- is not repeated by anybody: when no answer comes it fails with "lost". h2 = true: HTTP/2, without TLS, too; then the answer may
 -- have trailers. hide = { "5.1" }: credentials in an answer of gRPC, by the numbers of their fields. sandglass.grpc has the calls.
 -- host.socket { path or url, protocols = "a, b", headers, idle } -> a WebSocket: s.protocol; s:send(bytes, text?); s:next() ->
 -- the next message, nil when it was closed; s:close(). Fails as host.http does, also when it breaks off.
 -- host.stream(request, fn) calls fn with each piece of the answer. host.sleep(seconds), host.all { fn, ... } side by side,
 -- host.out(text), host.say(text) a line for people, host.fail(code, format, ...).
--- Codes: "gone" the box is no more, "unreached" nothing was sent, "cut" the connection broke, "lost" unknown whether it was
+-- Codes: "gone" the sandbox is gone, "unreached" nothing was sent, "cut" the connection broke, "lost" unknown whether it was
 -- done, "quota", "denied" (the key), "bad" everything else.
 local rt = require "sandglass.runtime"
 local p = require "sandglass.plugin"
@@ -118,7 +118,7 @@ local function broken(op, req, ev)
   M.fail(ev.code or code, "%s: %s%s", where, ev.wrong, ev.unreached and "; is that address right, and reachable from here?" or "")
 end
 
--- A page where something was to be done, in place of the API: nothing was.
+-- A web page in place of the API's answer: the request had no effect.
 local function check_page(face, req, ev)
   local kind = (ev.headers or {})["content-type"] or ""
   if req.method == "GET" or not kind:lower():find "^text/html" then return end

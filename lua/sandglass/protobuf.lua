@@ -29,7 +29,7 @@ local function varint(n)
   return table.concat(out)
 end
 
--- The number at @at and what is after it; nil: there is none.
+-- The number at @at and the position after it; nil if there is none.
 local function varint_at(s, at)
   local n = 0
   for shift = 0, 63, 7 do
@@ -77,7 +77,7 @@ return function(text)
     return table.concat(out)
   end
 
-  -- What stands at @at of kind @wire, and what is after it.
+  -- The value at @at of kind @wire, and the position after it.
   local function value_at(s, at, wire)
     if wire == VARINT then return varint_at(s, at) end
     local n = wire == EIGHT_BYTES and 8 or wire == FOUR_BYTES and 4

@@ -21,7 +21,8 @@ local function limits(b)
   return { uusd = b.usd and (b.usd * 1000000 + 0.5) // 1 | 0, tokens = b.tokens, calls = b.calls }
 end
 
--- Opens nothing yet: a box that is given it (sg.sandbox { proxies = { px } }, or net = { only = px }) does.
+-- Opens nothing yet: the proxy opens with a sandbox that gets it (sg.sandbox { proxies = { px } },
+-- or net = { only = px }).
 function M.sg.proxy(o)
   o = check.options("proxy", o, PROXY)
   if not o.routes then fail "proxy: it needs 'routes'" end

@@ -54,8 +54,9 @@ local function short(where, text)
   return s, optional
 end
 
--- A JSON Schema of an object from the short form; a table that is a schema already stays as it is. given: somebody else's,
--- who checks it himself; else what cannot be checked here is an error, because it would be taken for a check.
+-- A JSON Schema of an object from the short form; a complete schema stays unchanged. given: a
+-- third-party schema, which its owner checks. Otherwise a keyword that can't be checked here is an
+-- error, because the author would rely on it.
 function M.compile(where, params, given)
   if params == nil then params = {} end
   check.arg(where, "params", params, "table")
@@ -174,7 +175,7 @@ local function keys(v)
   return n
 end
 
--- Bounds of a value by its kind: keyword, what is measured, when it is wrong, in which words.
+-- Bounds of a value by its kind: keyword, measure, comparison that fails, error text.
 local NUMBER = {
   { "minimum", nil, less, "is less than %s" },
   { "maximum", nil, more, "is more than %s" },
@@ -325,7 +326,7 @@ local function same(a, b)
   return type(a) == "table" and type(b) == "table" and core.encode(a) == core.encode(b)
 end
 
--- Type, choices, bounds and forms of one value; what is inside of it is not looked at.
+-- Type, choices, bounds, and formats of one value, without its contents.
 local function shallow(s, v, path)
   if s.type and not is_kind(v, s.type) then
     local want = type(s.type) == "table" and table.concat(s.type, " or ") or s.type

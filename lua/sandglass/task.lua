@@ -96,8 +96,8 @@ function sg.sleep(s)
   if not ok then error(err, 0) end
 end
 
--- Runs run(i) for 1..n as tasks, at most `limit` at a time, all in a scope of their own. after(i, task) is told of each
--- end in order and returns true to stop the rest.
+-- Runs run(i) for 1..n as tasks, at most `limit` at a time, all in their own scope. after(i, task)
+-- is called for each end in order and returns true to stop the rest.
 local function group(where, n, limit, timeout_us, run, after)
   local s = rt.scope_open(false)
   s.watching = true

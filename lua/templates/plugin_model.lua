@@ -1,6 +1,6 @@
 -- @NAME@: models of ... ('plugin ls' shows this line)
--- A service of models in one file: a request written from a conversation, and a reply read from its answer. The file has no key and no
--- network: what request() returns is sent for it, "{key}" is filled in outside of it, and what comes back is given to event().
+-- A service of models in one file: a request made from a conversation, and a reply read from its answer. The file has no key and no
+-- network: the result of request() is sent for it, "{key}" is filled in outside, and event() receives the answer.
 --   sandglass plugin add @NAME@.lua        then in config.lua:
 --   c.models = { @NAME@ = { plugin = "@NAME@", key = "@CAPS@_API_KEY" } }
 --   sandglass run --model @NAME@:some-model agent.lua

@@ -17,8 +17,8 @@ local M = {
   auth = p.list { "Authorization: Bearer {key}" },               -- headers of every request
 }
 
--- A box is a plain table that finds it again, also by another process after ours has died: at least its id, and the tag that it was
--- given, by which orphaned sandboxes are found.
+-- A sandbox is a plain table that finds it again, also from another process after ours has died. It
+-- needs at least its id and its tag, by which orphaned sandboxes are found.
 local function box_of(b)
   return { id = b.id, tag = b.labels and b.labels["sandglass-box"] }
 end

@@ -1,6 +1,7 @@
--- Amp. Its inference runs on Amp's own servers: no key can be put on out here, no call of a tool judged at a proxy, nothing counted.
--- It is contained, what it executes and connects to is seen, what it prints is recorded. Its own credential is the box's:
--- env = { AMP_API_KEY = ... }, and its server must be reachable: net = { "ampcode.com:443" }.
+-- Amp. Its inference runs on Amp's own servers: no key can be added outside, no tool call is
+-- checked at a proxy, and usage is not counted. The agent is contained; its programs, connections,
+-- and output are recorded. Its own credential is the sandbox's: env = { AMP_API_KEY = ... }, and
+-- its server must be reachable: net = { "ampcode.com:443" }.
 local function text_of(content)
   for _, b in ipairs(type(content) == "table" and content or {}) do
     if b.type == "text" and b.text and b.text ~= "" then return b.text end

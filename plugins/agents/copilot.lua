@@ -1,6 +1,8 @@
--- Copilot CLI. Its models are behind its maker's servers over TLS: without an end of TLS on the host no credential can be put on out here, no
--- call of a tool judged at a proxy, nothing counted. It is contained, what it executes and connects to is seen, its screen is recorded.
--- Its own credential is the sandbox's: env = { COPILOT_GITHUB_TOKEN = ... }, and its servers must be reachable.
+-- Copilot CLI. Its models are behind its maker's servers over TLS. The host does not terminate that
+-- TLS, so no credential can be added outside, no tool call is checked at a proxy, and usage is not
+-- counted. The agent is contained, its programs and connections are recorded, and so is its screen.
+-- Its own credential is the sandbox's: env = { COPILOT_GITHUB_TOKEN = ... }, and its servers must
+-- be reachable.
 local terminal = require "sandglass.inside.terminal"
 local p = require "sandglass.text".sg.json
 

@@ -1,9 +1,9 @@
 -- MCP: a machine that a program or a service offers through its tools
--- Whoever serves a tool that runs shell commands, over streamable HTTP with a bearer token (2025-03-26 and later): MCP_URL and
--- MCP_TOKEN name them (where nobody asks for one: MCP_TOKEN=no-token). As shipped it is Zo Computer. A server that opens sandboxes
+-- For servers with a tool that runs shell commands, over streamable HTTP with a bearer token (2025-03-26 and later): MCP_URL and
+-- MCP_TOKEN name them (if none is required: MCP_TOKEN=no-token). As shipped it is Zo Computer. A server that opens sandboxes
 -- of its own (sandbox_create, as `sandglass mcp serve --http` has) is asked for one; else /workspace of its machine is used, and
--- must be empty. options: tool, argument (what they are called there), piece (bytes of an answer).
--- Such servers shorten long answers: so what a text prints goes into a file there and is fetched in pieces that are counted.
+-- must be empty. options: tool, argument (their names there), piece (bytes of an answer).
+-- Such servers shorten long answers: so the output of a text goes into a file there and is fetched in pieces that are counted.
 local sandbox = require "sandglass.plugin_sandbox"
 local p = require "sandglass.plugin"
 
@@ -127,7 +127,8 @@ end
 
 local learned = {}   -- by box: bytes of an answer that came whole
 
--- The size of what lies in `file` there, and its bytes from `at` on: as many as an answer holds. The last piece takes it away.
+-- The size of `file` there, and its bytes from `at` on, as many as an answer holds. The last piece
+-- removes the file.
 local function fetch(box, file, at, before, host)
   local most = learned[box.id] or box.piece
   local said = shell(box, ('%sf=%s; n=$(($(wc -c <$f))); echo "@@ $n"; tail -c +%d $f | head -c %d; echo @@end; [ $n -gt %d ] || rm -f $f')

@@ -1,7 +1,7 @@
 -- Modal: containers of gVisor, asleep their files are an image
 -- Source: modal 0.11.1 (npm) and the messages in modal 1.6.4 (PyPI), of sandboxes of the second kind. gRPC, which the vendor
--- may change without a word. The control plane opens and ends sandboxes; what runs in one goes to its "task command router", at
--- an address and with a credential that the control plane tells. Output is kept there and read from any offset.
+-- may change without notice. The control plane opens and ends sandboxes; commands in one go to its "task command router", at
+-- an address and with a credential from the control plane. Output is kept there and read from any offset.
 local grpc = require "sandglass.grpc"
 local p = require "sandglass.plugin"
 local protobuf = require "sandglass.protobuf"

@@ -1,5 +1,6 @@
--- The scripted model of this folder: it has no judgement. It does what it reads: a line "RUN command" as a
--- command, "CALL tool word" with another tool. What it wants for each task is written down; what comes of it is not.
+-- The scripted model of this directory: it has no judgment and obeys its input. A line "RUN
+-- command" becomes a command, "CALL tool word" a call of another tool. Its wishes for each task are
+-- fixed; their results are not.
 local function commands(text)
   local calls = {}
   for verb, rest in (text or ""):gmatch "(%u+) ([^\n]+)" do

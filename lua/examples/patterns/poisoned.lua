@@ -24,8 +24,10 @@ local function install(name, o)
   return found
 end
 
--- In your own shell it inherits what that has exported, here a token. We hand nothing of ours to any command, not on the host
--- either, and our processes cannot be read: so the token is set by hand where a shell would hand it on, and a box has what it is given.
+-- In your own shell it inherits the shell's exports, here a token. Sandglass passes none of its
+-- variables to any command, not on the host either, and no command can read its processes. So the
+-- token is set by hand here, as a shell would pass it on; a sandbox has only the variables it is
+-- given.
 local rows = {
   { "no box", install("none", { backend = "host", env = { DEPLOY_TOKEN = "canary-env-1" } }) }, { "a box", install("box", { trace = "exec" }) },
 }

@@ -6,8 +6,8 @@ local sign = { "perl", "-MDigest::SHA=hmac_sha256_hex", "-e", "print hmac_sha256
 return p.rules { default = "boxed",
   p.deny  "no-push"  { cmd = "git push ...", say = "Publishing needs a person." },
   p.allow "merge"    { kind = "merge" },                         -- five.lua merges into what you name
-  p.allow "tools"    { where = "host", tool = { "page", "bring" } }, -- injection.lua: they may be called; what they do (a file
-                                                                 -- of the host put into the box) is judged by itself
+  p.allow "tools"    { where = "host", tool = { "page", "bring" } }, -- injection.lua: they may be called; the policy check of their
+                                                                 -- effects (a host file for the sandbox) is separate
   p.allow "sign"     { where = "host", tool = "sign" },          -- rights.lua: one tool ...
   p.allow "sign.run" {                                           -- ... and the one program that it runs, word for word
     where = "host", tool = "sg.host.exec", cmd = "perl ...",

@@ -27,8 +27,8 @@ do
   end
 end
 
--- 2. The prompt is a file of the image: a change means a new box, with all that the agent needs in it; and an image that is
--- built for it, where the agent comes in one.
+-- 2. The prompt is a file of the image: a change requires a new sandbox with all that the agent
+-- needs, and a new image if the agent comes in one.
 local function filled(i)
   local box = sg.sandbox { name = "image" }
   assert(box:write("agent.sh", "#!/bin/sh\necho \"$(cat prompt.txt)\"\n"))

@@ -131,7 +131,8 @@ local function word_of(s)
   return table.concat(out)
 end
 
--- It wraps what the model asked for into a shell of its own: what was asked for, so that it is judged once.
+-- The server wraps the model's command into a shell of its own. This unwraps it, so that the
+-- command is checked once.
 local SHELLS = { sh = true, bash = true, dash = true, zsh = true }
 function M.bare(command)
   local shell, rest = command:match "^/?[%w/]-(%w+) %-l?c (.+)$"

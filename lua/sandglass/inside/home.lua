@@ -11,8 +11,8 @@ function M.of(box)
   return at and at .. "/home" or "/home/agent"
 end
 
--- profile.files(x), how.files(x): what it begins with (one that begins with "#!" is a program); profile.settings: more files of
--- that kind, which it may make.
+-- profile.files(x), how.files(x): the first files (a file that starts with "#!" is executable);
+-- profile.settings: more files of that kind, which the agent may make.
 function M.new(profile, x, how)
   local h = { files = profile.files and profile.files(x) or {} }
   for path, text in pairs(how.files and how.files(x) or {}) do h.files[path] = text end

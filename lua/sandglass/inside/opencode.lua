@@ -1,6 +1,7 @@
--- OpenCode's server: HTTP to ask it, server-sent events for what it does. What it asks is its own word: a program in its box that has
--- the server's password (it stands in the environment of the agent) can answer in our place, and then the agent goes on; that is
--- told as odd. What holds whoever is in the box is the box.
+-- OpenCode's server: HTTP for requests, server-sent events for its reports. Its questions are only
+-- claims. A program in its sandbox that has the server's password (in the agent's environment) can
+-- answer in our place, and the agent continues; this is reported as odd. Only the sandbox contains
+-- such programs.
 local rt = require "sandglass.runtime"
 local task = require "sandglass.task".sg
 local people = require "sandglass.people".sg

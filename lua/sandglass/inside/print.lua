@@ -1,5 +1,6 @@
--- Agents by their command line: it does one task, prints what happens and ends; the next message is another run of it that goes on
--- with its session. It can't ask while it runs: the proxy checks its calls.
+-- Agents by their command line: a run does one task, prints its progress, and ends. The next
+-- message is another run that continues the session. It can't ask while it runs: the proxy checks
+-- its calls.
 local rt = require "sandglass.runtime"
 
 local M = { name = "print", once = true }

@@ -14,8 +14,9 @@ local function refused(id, a, err)
   return { jsonrpc = "2.0", id = id, error = { code = -32603, message = what } }
 end
 
--- Makes of the wire one whose messages go by POST and come as events. The answer to a request stands in both: the event's has its
--- place behind what was said before, the POST's is for when there is none.
+-- Turns the wire into one that sends messages by POST and receives them as events. The answer to a
+-- request comes in both: the event's answer keeps the order of messages; the POST's answer serves
+-- if no event comes.
 function M.open(w, x)
   local path = "/v1/acp/sandglass"
   local s = server.new(w, x, { path = path, headers = x.password and { authorization = "Bearer " .. x.password } or {} })

@@ -1,4 +1,4 @@
--- An agent that is a server in its box: it is asked over HTTP, and what it tells comes as server-sent events. Makes of a wire
+-- An agent that is a server in its box: requests go over HTTP, and its reports come as server-sent events. Makes of a wire
 -- (wire.lua) whose program is such a server one whose messages are those events.
 --   s.http             http.lua, with s.headers
 --   w.recv()           the object of the next event; a stream that breaks is opened again, and s.reopened() called, if there

@@ -36,8 +36,9 @@ M.given = given
 
 local TELLING = { pending = 1, in_progress = 1, completed = 2, failed = 2 }
 
--- t.put(what, say, fields); t.piece(what, text, id): of a text or thought; t.flush(); t.aside(fn); t.call(id, fields): what is new of a call;
--- t.text: the last words, t.texts: how often it said something. t.quiet: nothing is told (a conversation that is shown again).
+-- t.put(what, say, fields); t.piece(what, text, id): a piece of a text or thought; t.flush();
+-- t.aside(fn); t.call(id, fields): the news of a call; t.text: the last text, t.texts: the number
+-- of texts. t.quiet: nothing is reported (while an earlier conversation is shown again).
 function M.new(put)
   local t = { text = nil, texts = 0, quiet = false }
   local calls, open, usage = {}, nil, nil
@@ -64,7 +65,7 @@ function M.new(put)
     if not t.quiet then put { what = o.what, say = line_of(text), text = short(text, TEXT_MAX), text_bytes = #text > TEXT_MAX and #text or nil } end
   end
 
-  -- Runs fn, which tells something that is no part of what is being said, and does not end it.
+  -- Runs fn, which may report something in the middle of a text without ending the text.
   function t.aside(fn)
     local o = open
     open = nil

@@ -3,10 +3,10 @@
 --   w.send(object)            one line to it: true, or nil and an error
 --   w.on_event                fn(object) of each that it prints, when set
 --   w.recv()                  the next object; nil and an error at its end (w.late says what took too long)
---   w.take(fn, ...)           fn's values for a message; one that it cannot take (fn raises) is told, and nothing comes back
---   w.within(seconds, what, fn, ...)  fn's values; if it takes longer the program is ended, which ends whatever waits for it
---   w.aside(heard)            what it prints goes to heard(line), nil at its end: it is a server, spoken with otherwise (server.lua)
---   w.kill(signal?)           ends it; w.gone(): the error for whoever still waits for it, when it has ended
+--   w.take(fn, ...)           fn's values for a message; if fn raises, the message is reported and nothing is returned
+--   w.within(seconds, what, fn, ...)  fn's values; if it takes longer the program is ended, which ends all waiting calls
+--   w.aside(heard)            its output goes to heard(line), nil at its end: it is a server, spoken with otherwise (server.lua)
+--   w.kill(signal?)           ends it; w.gone(): the error for waiting calls after its end
 --   w.shut(seconds)           closes its stdin, lets it end, kills it then
 local rt = require "sandglass.runtime"
 local task = require "sandglass.task".sg
@@ -20,7 +20,8 @@ local function object_of(line)
   return type(v) == "table" and v or nil
 end
 
--- Stderr, and what is no object: kept for the message at a bad end, and told once in a while.
+-- Stderr, and lines that are not objects: kept for the message at a failed end, and reported at
+-- times.
 local function odd(w, line)
   w.nr_odd = w.nr_odd + 1
   if w.nr_odd <= 20 then
@@ -28,7 +29,7 @@ local function odd(w, line)
   end
 end
 
--- How a program that is gone ended, as an error for whoever still waited for it.
+-- The end of a program, as an error for the calls that still wait for it.
 local function gone(w)
   local r, err = w.proc:wait()
   local where = w.turn and "in the middle of its turn" or "before its turn"
@@ -89,7 +90,7 @@ function M.open(box, argv, env, told)
     end
   end
 
-  -- Its end: how it ended by itself; or nil and an error.
+  -- Its own end and status; or nil and an error.
   function w.ended()
     local r = proc:wait()
     if r and not r.signal and not w.late then return r end

@@ -1,5 +1,5 @@
--- The scripted model of `demo patterns` and `compare --patterns`: it has no judgement, so that only walls, policy and proxy
--- stand between an order in a file and what comes of it.
+-- The scripted model of `demo patterns` and `compare --patterns`. It has no judgment: only
+-- isolation, policy, and proxy limit the effects of an order in a file.
 local function orders(text)
   local calls = {}
   for cmd in (text or ""):gmatch "RUN ([^\n]+)" do calls[#calls + 1] = { "run", { cmd = cmd } } end

@@ -1,6 +1,6 @@
--- E2B's control plane and what its machines serve (envd: Connect-RPC as JSON, and /files), told apart by path; which box is meant
--- stands in the header of the request. getHost(PORT) answers PORT-ID.localhost:..., over HTTP only: who asks there is led on to a
--- listener on this machine.
+-- E2B's control plane and the services of its machines (envd: Connect-RPC as JSON, and /files),
+-- told apart by path. A header of the request names the sandbox. getHost(PORT) answers
+-- PORT-ID.localhost:..., over HTTP only; a request there is redirected to a listener on the host.
 local rt = require "sandglass.runtime"
 local sg = require "sandglass"
 local s = require "sandglass.serve"
