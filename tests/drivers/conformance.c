@@ -1,5 +1,6 @@
-/* What driver.h asks of every driver, and no script sees: conformance DRIVER. What a driver does not claim (caps) is skipped; one
- * without a shell is asked for the same in Python. What scripts see of a kind is lua/agents/conformance.lua. */
+/* What driver.h asks of every driver, and no script sees: conformance DRIVER. What a driver does not claim (caps) is
+ * skipped; one without a shell is asked for the same in Python. What scripts see of a kind is
+ * lua/agents/conformance.lua. */
 #include <poll.h>
 #include <sys/socket.h>
 
@@ -94,7 +95,7 @@ static void exits(struct box *b)
 	if (has_shell())
 		is_int(good, 256, "every status from 0 to 255");
 	struct ran r = run(b, WORDS("/nowhere/to/be/found"), NULL);
-	is_int(r.code, 127, "what is not there ends with 127");
+	is_int(r.code, 127, "a missing program ends with 127");
 	fx_ran_release(&r);
 	r = run(b, WORDS("/etc/passwd"), NULL);
 	is_int(r.code, has_shell() ? 126 : 127, "what cannot be executed with 126 (127 where nothing can)");
@@ -226,7 +227,7 @@ static void files(struct box *b)
 	json_release(&a.result);
 	a = (struct answer){ 0 };
 	drv->read(b, "missing", 10, fx_done, &a);
-	ok(verb(&a) == NULL && a.err.code == ERR_NOENT, "what is missing is said to be");
+	ok(verb(&a) == NULL && a.err.code == ERR_NOENT, "a missing file is an error");
 	a = (struct answer){ 0 };
 	drv->read(b, "new", 10, fx_done, &a);
 	ok(verb(&a) == NULL, "a folder is not read");
@@ -262,7 +263,7 @@ static void freezing(struct box *b)
 	json_release(&a.result);
 }
 
-/* Something can be read from @fd, while the loop goes on. */
+/* Waits for input on @fd while the loop runs. */
 static bool comes(int fd)
 {
 	struct pollfd p = { .fd = fd, .events = POLLIN };
@@ -336,7 +337,7 @@ int main(int argc, char **argv)
 	if (!drv)
 		skip_all("no driver '%s'", argc > 1 ? argv[1] : "");
 	json_t *probe = drv->probe(), *result = NULL;
-	if (!json_flag(probe, "ok", false) && !getenv("DRIVER_OPTIONS")) /* options may name what is not found by itself */
+	if (!json_flag(probe, "ok", false) && !getenv("DRIVER_OPTIONS")) /* options may name a program that the probe can't find */
 		skip_all("%s: %s", drv->name, json_str(probe, "why", "not here"));
 	json_release(&probe);
 	fx_start();

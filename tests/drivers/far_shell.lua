@@ -1,5 +1,6 @@
--- Commands in a shell that stays, in a box that lies elsewhere: what a look at its files finds after one of them has ended, by itself,
--- must be what was there at that end. Prints "same N" and one line for each command of which something came late.
+-- Commands in a persistent shell, in a remote sandbox. A file scan after a command that ends on its
+-- own must find the files of that end. Prints "same N", and one line for each command with late
+-- files.
 local sg = require "sandglass"
 local a = sg.args { "how", rounds = "30" }
 local how = sg.json.decode(a.how)
@@ -34,7 +35,7 @@ for _, said in ipairs { "$M", "$M:0", "$M:0:x\\036", "$M\\036", "$M:1$M:2\\036",
   check(([[printf "%s"; sleep 0.2; date +%%N >after; head -c 100000 /dev/urandom >more]]):format(said))
 end
 
--- a job that goes on: what it writes when the prompt is there is found by the next look
+-- a job that continues: the next scan finds its files as of the prompt
 sh:run "(for i in 1 2 3 4 5 6 7 8; do echo $i >job; sleep 0.1; done) &"
 local waited = 0
 repeat sg.sleep(0.3); waited = waited + 1 until box:read "job" == "8\n" or waited == 60

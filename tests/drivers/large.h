@@ -1,5 +1,6 @@
-/* The sizes that a box must bear: output that is right byte for byte while it streams by, many tiny writes, large files both ways.
- * With LONG=1 the whole sizes (1 GB, files of BOX_FILE_MAX), else such that they take a moment. Included by conformance.c. */
+/* The sizes that a box must bear: output that is right byte for byte while it streams by, many
+ * tiny writes, large files both ways. With LONG=1 the whole sizes (1 GB, files of BOX_FILE_MAX),
+ * else such that they take a moment. Included by conformance.c. */
 #ifndef DRIVERS_LARGE_H
 #define DRIVERS_LARGE_H
 
@@ -16,7 +17,7 @@ enum {
 	GROWS_MB = 96
 };
 
-/* Output that is not kept: what has come of it. */
+/* Output that is not kept: only its statistics. */
 struct flow {
 	bool here, lost;
 	int code;
@@ -183,7 +184,8 @@ static json_t *read_file(struct box *b, const char *path, struct buf *got)
 	return a.result;
 }
 
-/* A bound of a driver's own (of a frame, of an answer) must not cut what BOX_FILE_MAX allows; what lies behind that is said. */
+/* A driver's own limit (of a frame, of an answer) must not cut files up to BOX_FILE_MAX. A cut
+ * beyond that is reported. */
 static void large_file(struct box *b, bool has_shell)
 {
 	size_t len = getenv("LONG") ? BOX_FILE_MAX : LARGE;
@@ -216,7 +218,7 @@ static void large_file(struct box *b, bool has_shell)
 		   got.len == (len < BOX_FILE_MAX ? len + 1 : len) &&
 		   memcmp(got.data, bytes, len) == 0,
 	   len < BOX_FILE_MAX ? "and adds to them"
-			      : "what is larger is cut there, with its whole size");
+			      : "a larger file is cut there, with its full size");
 	json_release(&answer);
 }
 

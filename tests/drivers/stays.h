@@ -1,5 +1,5 @@
-/* A shell that stays (sandbox/shell.h), in whatever a box has for a terminal; of Python where there is no sh. Included by
- * conformance.c. */
+/* A shell that stays (sandbox/shell.h), in any terminal of a sandbox; of Python if there is no
+ * sh. Included by conformance.c. */
 #ifndef DRIVERS_STAYS_H
 #define DRIVERS_STAYS_H
 
@@ -57,7 +57,7 @@ static void stays_state(struct stays *s, bool sh)
 			 0),
 	       sh ? 7 : 1, "says the status");
 	ok(strncmp(buf_cstr(&s->out), sh ? "/tmp\na b\nf it\n" : "/tmp\na b\n", sh ? 14 : 9) == 0,
-	   "and keeps what it was told");
+	   "and keeps its state");
 	stays_run(s, sh ? "sleep 60" : "import time; time.sleep(60)", 500000);
 	ok(s->r.timed_out && !s->r.ended, "a time limit stops what runs in it");
 	is_int(stays_run(s, sh ? "echo on" : "print('on')", 0), 0, "which it survives");
@@ -104,8 +104,8 @@ static void stays(struct box *b, bool sh)
 	stays_asks(&s, sh);
 	stays_run(&s, sh ? "exit 5" : "import os; os._exit(5)", 0);
 	fx_wait(&s.ended);
-	ok(s.r.ended && !s.lost && s.r.status == -1, "its end is told");
-	is_int(stays_run(&s, "true", 0), -2, "then it takes no more");
+	ok(s.r.ended && !s.lost && s.r.status == -1, "its end is reported");
+	is_int(stays_run(&s, "true", 0), -2, "then it takes no more commands");
 	box_shell_free(s.sh);
 	buf_release(&s.out);
 }

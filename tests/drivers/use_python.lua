@@ -1,4 +1,5 @@
--- What a box that has Python alone is apart from the suite: its wall, what it says in place of a shell, wheels, an agent in it.
+-- A Python-only sandbox beyond the suite: its isolation, its error for a shell, wheels, and an
+-- agent in it.
 local sg = require "sandglass"
 local a = sg.args { "package", wheel = "" }
 local box <close> = sg.sandbox { backend = "pyodide", package = a.package, repo = "repo", env = { MINE = "set" } }

@@ -41,7 +41,7 @@ local function ask(call)
   return chosen
 end
 
-spec.it "what is asked is judged as what it would do" (function()
+spec.it "a permission request is checked as the action that it describes" (function()
   for _, call in ipairs {
     { toolCallId = "1", kind = "execute", title = "`touch a`" },
     { toolCallId = "2", title = "Execute: `touch b`", rawInput = { command = "touch b" } },

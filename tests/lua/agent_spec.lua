@@ -24,7 +24,7 @@ it "a run to the end" (function()
   eq(r.messages[4], { role = "tool", name = "shell", call = "c1_1", text = "hi\n" })
 end)
 
-it "an expectation that does not hold ends it with what was there" (function()
+it "a failed expectation ends the script with the result" (function()
   local r, err = run({ { call = { "shell", { cmd = "echo no" } } }, { say = "x", expect = "yes" } })
   eq(r, nil)
   eq(err.code, "model")
@@ -33,7 +33,7 @@ it "an expectation that does not hold ends it with what was there" (function()
   eq(err.answer.stop, "error")
 end)
 
-it "who names no model and needs one is told so" (function()
+it "a task without a model gets an error" (function()
   local box <close> = sg.sandbox {}
   local r, err = sg.agent.run { task = "make the tests pass", box = box, tools = { "shell" } }
   eq(r, nil)
@@ -94,7 +94,7 @@ it "branches: denied, failed, edited, allowed" (function()
   eq(r.text, "it went")
 end)
 
-it "done: the agent goes on until it holds" (function()
+it "done: the agent continues until the condition holds" (function()
   local n = 0
   local r = run({ { say = "done?" }, { say = "now?" }, { say = "yes" } }, { tools = {}, done = function()
     n = n + 1
@@ -136,7 +136,7 @@ it "output: JSON that was asked for" (function()
   eq(r.data, { n = 4 })
 end)
 
-it "a script's tool is announced; what it raises from the world is an answer, a mistake is raised" (function()
+it "a script's tool is announced; its error from an action is an answer, its own mistake raises" (function()
   local t = sg.tool { name = "t", run = function(_, ctx) assert(ctx.box:run "false") end }
   local r = run({ { call = { "t", {} } }, { say = "seen", expect = "exit 1: false" } },
     { tools = { t }, box = sg.sandbox {} })
@@ -213,7 +213,7 @@ it "compaction shortens old results only" (function()
   eq(r.messages[#r.messages - 1].text:find "left out", nil)
 end)
 
-it "a paused answer goes on, one that was cut too" (function()
+it "a paused answer continues, and so does a cut one" (function()
   local r = assert(run { { say = "one ", stop = "pause" }, { say = "two ", stop = "length" }, { say = "three" } })
   eq({ r.text, r.stop, r.steps, r.usage.calls }, { "two three", "end", 3, 3 })
   eq(r.messages[5].role, "user")

@@ -31,7 +31,7 @@ it "types are words, whatever stands before them" (function()
   eq({ n.at, n.all[1], n.all[2], n.y, n.z[1], n.z[2] }, { 0.5, 1.5, 2.5, 7, "a", "b" })
 end)
 
-it "what goes in comes out" (function()
+it "an encoded message is decoded to the same values" (function()
   local b = types.decode("Box", types.encode("Box", BOX))
   eq({ b.name, b.size, b.wait, b.at, b.on }, { "a\0\xff", 300, 1.5, -2.25, 1 })
   eq({ #b.tags, b.tags[1].key, b.tags[1].value, b.tags[2].value }, { 2, "k", "" })
@@ -44,7 +44,7 @@ it "fields that are not known, or of another kind, are passed over" (function()
   eq({ b.name, b.size }, { "n" })
 end)
 
-it "what is broken is said to be, at every place and for every byte" (function()
+it "a broken message is an error, at each place and for each byte" (function()
   local good = types.encode("Box", BOX)
   for cut = 1, #good - 1 do
     local b, why = types.decode("Box", good:sub(1, cut))
@@ -62,7 +62,7 @@ it "what is broken is said to be, at every place and for every byte" (function()
   eq(types.decode("Box", "\11\12"), nil)
 end)
 
--- A host that answers with what it is given, one after the other.
+-- A host that gives the answers in order.
 local function host_of(answers)
   local h = { slept = {}, fail = sandbox.fail, asked = 0 }
   function h.http(r)
@@ -117,7 +117,7 @@ it "patience has an end" (function()
   eq(h.asked < 9, true)
 end)
 
-it "what is refused, cut or no gRPC at all is one line" (function()
+it "a refusal, a cut, and an answer outside gRPC each give one line" (function()
   eq(wrong(host_of { refusal("16", "who?") }), "denied: there refuses the key in THERE_KEY: who?; set one that is valid, or 'sandglass secret set THERE_KEY', and start again")
   eq(wrong(host_of { refusal("5", "no such") }), "bad: there (Get): NOT_FOUND: no such")
   eq(wrong(host_of { { status = 200, headers = { ["content-type"] = "text/html" }, body = "Hello" } }),

@@ -1,4 +1,5 @@
--- A box that has died is opened again once, whoever is cancelled meanwhile. The supervisor's part is played here.
+-- A dead sandbox is opened again once, even if callers are cancelled meanwhile. This file plays the
+-- supervisor.
 local rt = require "sandglass.runtime"
 local real, play, restores = rt.call, {}, 0
 function rt.call(op, args, on_chunk) return (play[op] or real)(play[op] and args or op, args, on_chunk) end

@@ -1,4 +1,5 @@
--- OpenCode's questions that somebody in the box answers in our place. The server's and the supervisor's parts are played here.
+-- OpenCode's questions, answered by another program in the sandbox. This file plays the server and
+-- the supervisor.
 local rt = require "sandglass.runtime"
 local real, ended = rt.call, {}
 function rt.call(op, args, on_chunk)
@@ -19,7 +20,8 @@ local told = require "sandglass.inside.told"
 local spec = require "spec"
 local it, eq = spec.it, spec.eq
 
--- events: { type, properties }, "wait" lets what was asked go on. Returns what was told and what was posted.
+-- events: { type, properties }; "wait" lets pending questions continue. Returns the reports and the
+-- posts.
 local function play(events)
   local says, posts = {}, {}
   local s = {
@@ -36,7 +38,7 @@ end
 local function asked(id, cmd) return { "asked", { id = id, sessionID = "S", permission = "bash", patterns = { cmd }, always = {} } } end
 local function replied(id, how, session) return { "replied", { sessionID = session or "S", requestID = id, reply = how } } end
 
-it "a yes that we did not give is told as odd, and the question is nobody's any more" (function()
+it "a yes that is not ours is reported as odd, and the question is closed" (function()
   local says, posts = play { asked("p", "slow"), "wait", replied("p", "always"), "wait" }
   eq(says, { "odd | its question was answered in the box, not from here: always: bash slow" })
   eq({ posts, ended }, { {}, { "bash slow" } })
@@ -48,7 +50,7 @@ it "our own answers come back without a word" (function()
   eq(posts, { "/permission/p/reply once", "/permission/q/reply reject" })
 end)
 
-it "a yes ahead of our no is told; a no that it gives itself is no oddity; other sessions are not ours" (function()
+it "a yes before our no is reported; the server's own no is not odd; other sessions are ignored" (function()
   local says = play { asked("q", "bad"), "wait", replied("q", "once") }
   eq(says[2], "odd | its question was answered in the box, not from here: once: bash bad")
   eq(play { asked("p", "slow"), "wait", replied("p", "reject") }, { "notice | its question was answered in the box, not from here: reject: bash slow" })
@@ -62,7 +64,7 @@ local function answered(id, choice)
   return { choice and "question.replied" or "question.rejected", { sessionID = "S", requestID = id, answers = choice and { { choice } } or nil } }
 end
 
-it "a question that somebody in the box answers is nobody's any more, and that is told" (function()
+it "a question answered inside the sandbox is closed and reported" (function()
   local says, posts = play { question("q", "slow: which?"), "wait", answered("q", "blue"), "wait" }
   eq(says, { "odd | its question was answered in the box, not from here: blue: slow: which?" })
   eq({ posts, ended[#ended] }, { {}, "slow: which?" })
@@ -70,7 +72,7 @@ it "a question that somebody in the box answers is nobody's any more, and that i
   eq({ says, posts }, { { "notice | its question was answered in the box, not from here: reject: slow?" }, {} })
 end)
 
-it "our own answer to a question comes back without a word; another one than ours is told" (function()
+it "our own answer comes back without a report; a different answer is reported" (function()
   local says, posts = play { question("q", "which?"), "wait", answered("q", "red") }
   eq({ says, posts }, { {}, { "/question/q/reply red" } })
   says = play { question("q", "which?"), "wait", answered("q", "blue") }

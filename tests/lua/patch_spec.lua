@@ -1,4 +1,4 @@
--- apply_patch: what models write, in all its forms, and what must not get through.
+-- apply_patch: patches from models in all their formats, and the refusals.
 local patch = require "sandglass.patch"
 local rt = require "sandglass.runtime"
 local spec = require "spec"
@@ -106,7 +106,7 @@ it "nothing is written unless all of it fits" (function()
   refused({ f = "a\n" }, "f: change 1: the line '@@ nowhere' is not there", "*** Update File: f", "@@ nowhere", "-a", "+b")
 end)
 
-it "paths lie in the workspace and not in .git" (function()
+it "paths are in the workspace and not in .git" (function()
   for path, why in pairs {
     ["/etc/passwd"] = "lies outside of the workspace", ["~/.ssh/config"] = "lies outside of the workspace",
     ["../x"] = "leads upwards; name the file from the workspace", ["a/../../x"] = "leads upwards; name the file from the workspace",
@@ -121,7 +121,7 @@ it "paths lie in the workspace and not in .git" (function()
   eq(patch.apply(whole("*** Add File: .gitignore", "+x", "*** Add File: .github/w", "+y"), box_of {}), "add .gitignore\nadd .github/w")
 end)
 
-it "what is no patch says so in one line" (function()
+it "text that is not a patch gives one line" (function()
   local function says(text, want)
     local v, err = patch.apply(text, box_of { f = "a\n" })
     eq({ v, err.msg }, { nil, "patch: " .. want })

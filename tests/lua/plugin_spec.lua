@@ -1,4 +1,4 @@
--- What a plugin of a model says is wrong, however it says it, and what it says by mistake.
+-- Errors from a model plugin in each format, and its own mistakes.
 local plugin = require "sandglass.plugin"
 local spec = require "spec"
 local it, eq = spec.it, spec.eq

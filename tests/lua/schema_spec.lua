@@ -1,4 +1,4 @@
--- Arguments of tools against their schema: what is repaired, what is refused, and in which words.
+-- Arguments of tools against their schema: the repairs, the refusals, and their texts.
 local schema = require "sandglass.schema"
 local spec = require "spec"
 local it, eq = spec.it, spec.eq
@@ -39,7 +39,7 @@ it "several types, constants, choices that are not strings" (function()
     "parameter 'v': expected integer, got string (none of its 2 forms fits)")
 end)
 
-it "a default stands in for a required value; other names by their schema" (function()
+it "a default replaces a missing required value; additional names follow their schema" (function()
   eq(schema.check({ properties = { n = { type = "integer", default = 4 } }, required = { "n" } }, {}), { n = 4 })
   refused({}, { extra = "x" }, "parameter 'extra': expected integer, got string",
     { additionalProperties = { type = "integer" } })
@@ -114,7 +114,7 @@ it "references within the schema" (function()
   eq(wrong:sub(-22), "' is nested too deeply")
 end)
 
-it "what is left: multiples, distinct items, numbers of names, choices that are tables" (function()
+it "the rest: multiples, distinct items, numbers of names, and choices that are tables" (function()
   bad({ n = { multipleOf = 5 } }, { n = 7 }, "parameter 'n' is not a multiple of 5")
   fine({ n = { multipleOf = 0.1 } }, { n = 0.3 })
   bad({ l = { type = "array", uniqueItems = true } }, { l = { 1, 2, 1 } }, "parameter 'l' has an item twice")
