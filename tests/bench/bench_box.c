@@ -5,8 +5,7 @@
  *                          runs /bin/true, and against the spawn floor
  *   exec                   /bin/true, sh -c 'echo hi' and 1 MB of output in an open box, against posix_spawn with pipes and the
  *                          same environment
- *   freeze, thaw
- */
+ *   freeze, thaw */
 #include <errno.h>
 #include <poll.h>
 #include <spawn.h>
@@ -69,7 +68,7 @@ static void line(struct series *s, struct series *floor, double reach)
 	printf("\n");
 }
 
-/* exec does not change them, only its type says so */
+/* exec does not change them; only its type allows it */
 static char *const *words(const char *const *argv)
 {
 	return (char *const *)(uintptr_t)argv;
@@ -92,7 +91,8 @@ static void spawn_wait(struct series *s, const char *const *argv)
 	add(s, t);
 }
 
-/* What a command finds in the box: the floor's finds the same, since a program that has a language to look up opens thirty files. */
+/* What a command finds in the box: the floor's finds the same, since a program that has a language to look up opens
+ * thirty files. */
 static char **box_env;
 
 static void take_env(struct box *b)

@@ -1,9 +1,8 @@
-/* What it costs to hold every execve of a program until a supervisor lets it go on: bench_gate [rounds]
+/* The cost of stopping each execve of a program until a supervisor continues it: bench_gate [rounds]
  *
  *   Two children start /bin/true by posix_spawn, by turns; one of them under a seccomp filter that hands each execve to
  *   this process (SECCOMP_RET_USER_NOTIF, answered "continue"). Sandglass itself gates actions before they start and does
- *   not use it: a continued call can have its arguments changed behind the supervisor's back.
- */
+ *   not use it: a continued call can have its arguments changed behind the supervisor's back. */
 #include <errno.h>
 #include <linux/audit.h>
 #include <linux/filter.h>
@@ -183,7 +182,7 @@ static void end(struct child *c)
 
 int main(int argc, char **argv)
 {
-	static struct child plain = { .name = "spawn" }, held = { .name = "spawn, execve held and let go on" };
+	static struct child plain = { .name = "spawn" }, held = { .name = "spawn, execve stopped and continued" };
 	int rounds = argc > 1 ? atoi(argv[1]) : 300;
 	if (rounds < 1 || rounds > MAX)
 		return 2;

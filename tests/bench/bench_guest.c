@@ -139,7 +139,7 @@ static double median(double *v, int nr)
 	return v[nr / 2];
 }
 
-/* The real program, not a fork of this one: its size is part of what is measured. */
+/* The real program, not a fork of this one: its size is part of the measurement. */
 static struct guest *start(const char *program, bool framed, pid_t *pid)
 {
 	static struct guest_opts o;

@@ -206,7 +206,7 @@ static double switches(void)
 	return median(us);
 }
 
-/* Microseconds of a turn: answer in, the script goes on, next call out. */
+/* Microseconds of a turn: answer in, the script continues, next call out. */
 static double turns(const char *path)
 {
 	static const char text[] = "local sg = require 'sandglass'\nwhile true do sg.sleep(0) end\n";

@@ -1,5 +1,6 @@
 /* The session file against its floors and its peers. One line each: name, median, ratio, target, PASS or FAIL.
- * BENCH_BIG=1 also builds ten million events; BENCH_QUICK=1 records 100 MB instead of 1 GB. bench_record [objects|events|chunks|flood|reading...] */
+ * BENCH_BIG=1 also builds ten million events; BENCH_QUICK=1 records 100 MB instead of 1 GB. bench_record
+ * [objects|events|chunks|flood|reading...] */
 #include <errno.h>
 #include <fcntl.h>
 #include <git2.h>
@@ -178,7 +179,7 @@ static void bench_objects(void)
 /* --- 8: events in batches / a raw write() each -------------------------------------------------------------------- */
 
 static const char body[] = "{\"text\":\"a body of about two hundred bytes, as most events have one: a name, a path or two, some "
-			   "numbers, a hash; nothing that would be long by itself but never nothing either\",\"n\":123456}";
+			   "numbers, a hash; none of them long, all of them real data of an ordinary event\",\"n\":123456}";
 
 static double raw_write(void)
 {
@@ -228,7 +229,7 @@ static double store_rate(int batch, bool full)
 						.len = sizeof(body) - 1 };
 			row[k] = &ev[k];
 		}
-		/* as the writer does with what has come meanwhile */
+		/* as the writer does with the events queued meanwhile */
 		if (store_begin(s) != STORE_OK || store_events(s, row, (size_t)k) != STORE_OK || store_commit(s, full) != STORE_OK)
 			exit(1);
 	}
@@ -295,7 +296,7 @@ static bool index_reaches(const char *path, uint64_t seq)
 	return there;
 }
 
-/* MB/s of @text handed over in pieces of @piece, up to what is committed. */
+/* MB/s of @text passed in pieces of @piece, up to the committed end. */
 static double chunk_rate(const char *text, size_t total, size_t piece)
 {
 	struct record *r = make("pieces");

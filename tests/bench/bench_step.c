@@ -1,10 +1,10 @@
 /* A whole agent step through the real program, and agents by the thousand: bench_step [steps] [files] [agents]
  *
- * Runs `sandglass run -d` on a tree of that many files. The script calls box:exec in blocks with pauses between them; in
- * the pauses this program measures the floors (posix_spawn, the same command with pipes, fdatasync where the session file
- * lies), so that noise falls on all alike. Times are those of the session file: a step goes from one action.requested to
- * the next, so it holds gate, barrier, exec, record, snapshot, answer, the coroutine's turn and its next call.
- */
+ * Runs `sandglass run -d` on a tree of that many files. The script calls box:exec in blocks with pauses between
+ * them; in the pauses this program measures the floors (posix_spawn, the same command with pipes, fdatasync where
+ * the session file lies), so that noise falls on all alike. Times are those of the session file: a step goes from
+ * one action.requested to the next, so it holds gate, barrier, exec, record, snapshot, answer, the coroutine's turn
+ * and its next call. */
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -70,7 +70,7 @@ static double at(struct series *s, int percent)
 	return s->us[(s->nr - 1) * percent / 100];
 }
 
-/* Of what was measured from number @from on; keeps the order. */
+/* The median of the measurements from number @from; keeps the order. */
 static double median_since(const struct series *s, int from)
 {
 	static double copy[MAX];
@@ -168,8 +168,8 @@ static void floor_echo(void)
 	add(&spawn_echo, now_us() - t);
 }
 
-/* What a step with one changed file runs, on the plain file system: judged by nothing, but it says how much of the step is
- * the command's own. */
+/* What a step with one changed file runs, on the plain file system: judged by nothing, but it says how much of the
+ * step is the command's own. */
 static void floor_change(void)
 {
 	static int n;
@@ -201,7 +201,7 @@ static void floors(void)
 		floor_echo();
 		floor_sync();
 	}
-	for (int i = 0; i < FLOORS; i++) /* after the others: what it leaves to be written is not in their time */
+	for (int i = 0; i < FLOORS; i++) /* last: its pending writes are not in the others' times */
 		floor_change();
 }
 
@@ -378,7 +378,7 @@ static void clear(struct meter *m)
 	m->none->nr = m->one->nr = m->whole->nr = m->wait->nr = 0;
 }
 
-/* Blocks until @steps of them are measured; what was before the base was hashed does not count. */
+/* Blocks until @steps of them are measured; steps before the base was hashed do not count. */
 static void bench_steps(int steps, int files)
 {
 	CLEANUP(free_ptr) char *repo = own_dir("repo", 0755);

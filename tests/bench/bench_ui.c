@@ -6,8 +6,8 @@
  *   idle          bytes and wake-ups in five seconds in which nothing happens
  *   key to paint  a character typed into the command line until the terminal has it, while 50 agents write events as fast
  *                 as they can be recorded; the floor: a program that does nothing but send it back, at the same time
- *   a line        bytes for a line of output that comes, its pane scrolled by it: 80x24 and 120x36, followed live; a counter
- *                 elsewhere that changes in the same frame is told apart */
+ *   a line        bytes per line of output, with its pane scrolled by it: 80x24 and 120x36, followed live; a counter
+ *                 elsewhere that changes in the same frame is counted apart */
 #include <fcntl.h>
 #include <poll.h>
 #include <pty.h>
@@ -73,7 +73,8 @@ static void close_console(void)
 	close(master);
 }
 
-/* Reads until @what has come (NULL: until it is quiet for @ms); answers what a terminal is asked. Returns the bytes, or -1. */
+/* Reads until @what has come (NULL: until it is quiet for @ms); answers what a terminal is asked. Returns the bytes,
+ * or -1. */
 static long listen_for(const char *what, int ms)
 {
 	struct buf *seen = &heard;
@@ -300,7 +301,8 @@ static void key_to_paint(const char *maker, const char *dir, int samples)
 	judge("key to paint while 50 agents stream, p99", late->ms, "ms", 16);
 }
 
-/* What of the frame goes to rows that its scroll region does not have: counters of other lines that changed in the same moment. */
+/* What of the frame goes to rows that its scroll region does not have: counters of other lines that changed in the
+ * same moment. */
 static size_t beside(const struct buf *frame)
 {
 	int top = 0, bottom = 0, row, col;
@@ -385,7 +387,7 @@ static void scrolled(const char *maker, const char *dir, unsigned short rows, un
 		printf("  %-44s %8.1f bytes\n", "counters of other rows in the same frame", most_beside);
 }
 
-/* --- a record, without a terminal ------------------------------------------------------------------------------------ */
+/* --- a record, without a terminal --------------------------------------------------------------------------------- */
 
 enum { SEEKS = 41, MOVES_COLS = 120, MOVES_ROWS = 36 };
 
@@ -492,7 +494,7 @@ static void moves(const char *path, const char *tenth)
 }
 
 struct weight {
-	double own_mb, file_mb, s; /* heap; pages of its files that lie in memory; until it had read all */
+	double own_mb, file_mb, s; /* heap; pages of its files in memory; time until it had read all */
 	struct moves then;	   /* when it had */
 };
 
@@ -539,7 +541,7 @@ static struct weight weight_of(const char *path)
 static void memory(const char *path, const char *tenth)
 {
 	struct weight few = weight_of(tenth), many = weight_of(path);
-	printf("  read whole: after %.1f s, a tenth of it after %.1f s; pages of files that lie in memory: %.1f MB, %.1f MB\n", many.s,
+	printf("  read completely: after %.1f s, a tenth of it after %.1f s; pages of files in memory: %.1f MB, %.1f MB\n", many.s,
 	       few.s, many.file_mb, few.file_mb);
 	judge("memory of its own, when all has been read", many.own_mb, "MB", 64);
 	printf("  %-44s %8.1f MB\n", "the same of a tenth of the events", few.own_mb);

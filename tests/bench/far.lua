@@ -26,7 +26,7 @@ local ways = {
     p:write("", { eof = true })
     p:wait()
   end },
-  { "agent inside", function(n)   -- a program over there that does the same by itself; one action here
+  { "agent inside", function(n)   -- a remote program that does the same alone; one action here
     local r = assert(box:run({ "sh", "-c", ("i=1; while [ $i -le %d ]; do sh -c \"echo \\$(($i * $i))\"; i=$((i + 1)); done"):format(n) }))
     check(r.out:match "(%d+)%s*$", n)
   end },

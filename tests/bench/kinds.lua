@@ -1,5 +1,6 @@
--- One kind of box: how long it takes to open, what a command takes there and back, and boxes that stay open for their memory to be
--- looked at. ROW|open, the median of five|the first|a command, the median of 21 (microseconds).
+-- One backend: the time to open a sandbox, the round trip of a command, and sandboxes that stay
+-- open for a look at their memory. ROW|open, the median of five|the first|a command, the median of
+-- 21 (microseconds).
 local sg = require "sandglass"
 local a = sg.args { how = "{}", n = 5, execs = 21, stay = 2 }
 local function median(list)

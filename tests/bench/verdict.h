@@ -1,11 +1,13 @@
-/* Whether a figure reaches what it should, or says nothing on this machine: a difference below its own noise, a floor
- * that moves more than what is held against it. Then the line ends with neither PASS nor FAIL. */
+/* Decides whether a measurement reaches its target, or is undecided on this host: a difference
+ * below its own noise, or a floor that varies more than the compared value. An undecided line
+ * ends with neither PASS nor FAIL. */
 #ifndef TESTS_BENCH_VERDICT_H
 #define TESTS_BENCH_VERDICT_H
 
 #include <stdbool.h>
 
-/* fdatasync beyond this belongs to a disk that others use; what is left after it is taken off is their noise. */
+/* A slower fdatasync belongs to a disk that others use; the rest after subtracting it is their
+ * noise. */
 enum { BENCH_SYNC_MAX_US = 1000 };
 
 /* Fewer pairs than these do not say whether they agree. */

@@ -1,5 +1,6 @@
-/* Bodies between an agent and its model, from either side: what is passed on is what came, whole or in two pieces, gated or
- * not, understood or not; and what events that are alike say is what they say when each is parsed. First byte: the dialect, a stream or not, gated or not; second: where it is cut. */
+/* Bodies between an agent and its model, from either side. The forwarded bytes are the received ones: whole or in
+ * two pieces, gated or not, understood or not. Events that count as alike give the same text as parsing each. First
+ * byte: the dialect, a stream or not, gated or not; second: the place of the cut. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -37,7 +38,7 @@ static void calls_of(const struct answer *a, const json_t *req)
 		abort();
 }
 
-/* Returns how many calls it has; @out: what has passed. */
+/* Returns the number of calls; @out: the forwarded bytes. */
 static size_t read_it(const uint8_t *p, size_t len, size_t cut, uint8_t how, const json_t *req, struct buf *out)
 {
 	struct answer a;

@@ -1,5 +1,5 @@
-/* A cassette that somebody's repository brings: refused with a reason, or every request in it has its answer, and each chunk
- * of that can be played. */
+/* A cassette from an untrusted repository: refused with a reason, or each of its requests has an answer whose chunks
+ * can be played. */
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>

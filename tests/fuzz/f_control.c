@@ -1,5 +1,5 @@
-/* What a client can send to the control socket, and what a person can type at a prompt (input that begins with ':').
- * Beyond not crashing: what was understood can be said again and means the same. */
+/* Input of a client to the control socket, and of a user at a prompt (input that starts with ':'). Beyond not
+ * crashing: an accepted line can be written again with the same meaning. */
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,4 +1,4 @@
-/* Whatever a box sends to the proxy: request heads, bodies, TLS hellos. What is accepted must hold to the rules. */
+/* A sandbox's bytes to the proxy: request heads, bodies, TLS hellos. Accepted ones must follow the rules. */
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,5 +1,5 @@
-/* What a container engine answers, whatever it is: the call ends once, with JSON or with a reason. Whether the bytes are the
- * answer about its version (bit 0 of the first byte), an answer as a stream of objects (bit 1) or as one; the second byte: the
+/* Answers of a container engine: for any bytes the call ends once, with JSON or with a reason. Bit 0 of the first
+ * byte: the answer about its version. Bit 1: an answer as a stream of objects instead of one. Second byte: the
  * status. */
 #include <stdio.h>
 #include <stdlib.h>

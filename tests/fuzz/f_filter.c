@@ -1,5 +1,5 @@
-/* A filter line: refused with a column that is in it, or asked of a row and prepared as SQL with as many parameters as it
- * has question marks. A text that its regular expression matches holds what the index would be asked for. */
+/* A filter line: refused with a column inside it, or matched against a row and prepared as SQL with a parameter for
+ * each question mark. A text that matches its regular expression contains the index's search text. */
 #include <sqlite3.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,5 +1,5 @@
-/* What lies in the .git of a strange repository and is read before a box is opened: its index, where a byte too far would
- * call a secret tracked; its configuration, which keeps no credential once it has been cleaned. */
+/* Files in the .git of a foreign repository that are read before a sandbox is opened. Its index: a read past the end
+ * would call a secret tracked. Its configuration: no credential is left after cleaning. */
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
-/* A tree object of a foreign record, as the console reads it: entries that lie in its bytes, in the order of their names, each found
- * by its own. */
+/* A tree object of a foreign recording, as the console reads it: entries inside its bytes, in the order of their
+ * names, each found by its name. */
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,5 +1,5 @@
-/* A rule's pattern against a word, a path, a host: what is known of a text only in part never says no where the whole says
- * yes. First byte: which of the three; then the pattern, a NUL, the text. */
+/* A rule's pattern against a word, a path, or a host. With a partly known text, it never says no if it says yes for
+ * the full text. First byte: which of the three; then the pattern, a NUL, the text. */
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,5 +1,5 @@
-/* Fields of gRPC messages: first line a path, the rest a body. What is told lies in the body, and to overwrite it changes
- * nothing else, nor what is found. */
+/* Fields of gRPC messages: the first line is a path, the rest a body. A found field is inside the body. Overwriting
+ * it changes nothing else, and finds the same fields again. */
 #include <stdlib.h>
 #include <string.h>
 

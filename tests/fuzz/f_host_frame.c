@@ -1,5 +1,5 @@
-/* Frames to a Lua host whatever is in them: the input is frames one after another, put after a START. The host ends in
- * order or goes on, it does not fall over; Lua code in a frame is what scripts are, so module texts run too. */
+/* Arbitrary frames to a Lua host: the input is a series of frames after a START. The host ends in order or
+ * continues, without a crash. Lua code in a frame is a script, so module texts run, too. */
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,4 +1,5 @@
-/* Request heads: what is accepted is the same however it is cut, and holds to the rules; bodies in chunks likewise. */
+/* Request heads: an accepted head is the same in chunks of any size and follows the rules; the same for chunked
+ * bodies. */
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,4 +1,4 @@
-/* A message is read the same twice, and what was understood survives being written and read again. */
+/* A message parses to the same result twice, and survives being written and parsed again. */
 #include "wire/jsonrpc.h"
 
 #include <stdlib.h>

@@ -1,5 +1,6 @@
-/* A person's keys: the name of one, a map of them as configuration brings it (first byte '{'), a line typed at the console's
- * prompt (':'). A name that is taken is written again as a name of the same key; what is left out of a map is told. */
+/* A user's keys: the name of a key, a map of keys from the configuration (first byte '{'), a line typed at the
+ * console's prompt (':'). A valid name is written again as a name of the same key. Entries left out of a map are
+ * reported. */
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,6 +1,6 @@
-/* What an MCP server says, line by line, to a client that wants to use it, whatever was asked: it is ready or of no use once, each
- * call ends at most once, what is told of its tools can be used, and a list that changes without end is not read without end.
- * "%" in a line stands for the id of the newest request. */
+/* Lines of an MCP server to a client, whatever the requests. The server becomes ready or unusable once. Each call
+ * ends at most once. Its tools can be used as announced. A list that changes endlessly is not read endlessly. "%" in
+ * a line stands for the id of the newest request. */
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>

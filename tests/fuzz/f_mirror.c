@@ -1,5 +1,5 @@
-/* What the two sides of a mirror tell each other, and what the keeper is told to do: refused at the first broken rule, or read
- * to the end and written again byte for byte. A plan begins with its own head; everything else is a list of files. */
+/* Messages between the two sides of a mirror, and orders to the keeper: refused at the first broken rule, or read to
+ * the end and written again byte for byte. A plan starts with its own head; everything else is a list of files. */
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,8 +1,8 @@
-/* What a provider answers, as the shipped Lua plugins read it: models (request, events, finish), and rented boxes (an op over
- * HTTP, streams and WebSockets: the channels of a pod's exec, envelopes, events). Whatever comes, the host lives, each question
- * has its answer in its turn, a reply has the types that the program reads, and what is wrong is one line.
- * First byte: the plugin and the op; the rest: pieces between bytes 0x1e, in the order in which they are asked for. A piece
- * "404 ..." has that status. */
+/* Answers of a provider, as the shipped Lua plugins read them: models (request, events, finish), and hosted
+ * sandboxes (an op over HTTP, streams, and WebSockets: the channels of a pod's exec, envelopes, events). For any
+ * answer the host lives, each request has its answer in order, a reply has the types that the program reads, and an
+ * error is one line. First byte: the plugin and the op; the rest: pieces between bytes 0x1e, in the order of the
+ * requests. A piece "404 ..." has that status. */
 #include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
@@ -130,7 +130,7 @@ static struct host *host_of(size_t i)
 static void one_line(const json_t *v)
 {
 	const char *s = json_string_value(v);
-	if (!s || !*s || strchr(s, '\n') || !strncmp(s, "plugins/", 8)) /* a place in Lua says nothing by itself */
+	if (!s || !*s || strchr(s, '\n') || !strncmp(s, "plugins/", 8)) /* a place in Lua alone does not explain an error */
 		abort();
 }
 
@@ -181,7 +181,7 @@ static void model(size_t i, struct pieces *p)
 	json_decref(ask(i, "request", json_parse(usual, sizeof(usual) - 1, "request", &err)));
 	json_t *args = json_object();
 	while (next_piece(p, &piece, &len)) {
-		if (len && *piece == 'W') { /* a body that is no stream */
+		if (len && *piece == 'W') { /* a body without a stream */
 			json_put_bytes(args, "whole", piece + 1, len - 1);
 			continue;
 		}

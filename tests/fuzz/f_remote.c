@@ -1,5 +1,5 @@
-/* What the shell of a rented box says while a command of ours runs there, whatever it is: the command ends once, nothing is heard
- * of it after that, and no more than was said. First byte: where what comes is cut. */
+/* What the shell of a rented box says while a command of ours runs there, whatever it is: the command ends once,
+ * nothing is heard of it after that, and no more than was said. First byte: where what comes is cut. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -12,7 +12,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 struct remote_op {
 	const struct remote_heard *heard;
 	void *to;
-	bool gone; /* cancelled: nobody hears its answer any more */
+	bool gone; /* cancelled: its answer is ignored */
 };
 
 static struct remote_op *asked; /* the newest, not answered yet */
@@ -121,7 +121,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	struct run *run = hosted_run_prepare(&r.b, &o, &ops, NULL);
 	hosted_run_go(run);
 	loop_turn(loop, 0);
-	for (int turns = 0; asked; turns++) { /* it asks again as long as it is told that it goes on */
+	for (int turns = 0; asked; turns++) { /* it asks again as long as the answer says that the run continues */
 		size_t len = turns < 3 ? size - 1 : 0;
 		answer(data + 1, len, data[0] * len / 255);
 		loop_turn(loop, 0);

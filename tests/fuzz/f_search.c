@@ -1,5 +1,5 @@
-/* Words that somebody looks for in a session: what the index leads to is what reading everything through finds. The session
- * has every letter that has a case, and bytes that are no text. */
+/* A text search in a session: the index finds the same events as reading everything. The session has each letter
+ * with upper and lower case, and bytes that are not text. */
 #include <string.h>
 
 #include "base/text/utf8.h"

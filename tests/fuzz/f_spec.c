@@ -1,7 +1,7 @@
-/* What an action was to do, out of words that are not ours: the tool call of somebody else's agent ('t': the tool's name up to a
- * line's end, then the arguments, JSON or text), the body of action.requested of a foreign session ('r'), and what a server says
- * about trying again ('a': headers, an empty line, a body). What is judged has what its kind is judged by; words for people are
- * no longer than what they are made of; a wait is none or a length. */
+/* An action from foreign data: the tool call of a third-party agent ('t': the tool's name up to a line's end, then
+ * the arguments, JSON or text), the body of action.requested in a foreign session ('r'), and a server's hints about
+ * retries ('a': headers, an empty line, a body). An action has the fields that its kind is checked by. Texts for
+ * users are no longer than their sources. A wait is absent or a duration. */
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,5 +1,5 @@
-/* What a terminal sends: the same keys in whatever pieces it comes; what was pasted is marked as pasted. First byte: where it
- * is cut. */
+/* Bytes from a terminal: the same keys in chunks of any size; pasted keys are marked. First byte: the place of the
+ * cut. */
 #include <stdlib.h>
 #include <string.h>
 

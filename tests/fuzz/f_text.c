@@ -1,4 +1,5 @@
-/* Text of a box in a pane: no row is wider than the pane, whatever is in it; and how far a command says that it is. */
+/* Text of a sandbox in a pane: no row is wider than the pane, whatever the text. Also the progress that a command
+ * prints. */
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,5 +1,6 @@
-/* What a process that wants to execute or connect has in its memory, read from outside: pointers and bytes as they come. The
- * input lies in our own memory and is read as a box's is: refused, or bounded as trace.h says, and fit to be recorded. */
+/* The memory of a process that is about to execute or connect, read from outside: arbitrary pointers and bytes. The
+ * input is in our own memory and is read like a sandbox's. It is refused, or bounded as in trace.h and fit for the
+ * recording. */
 #include <fcntl.h>
 #include <linux/seccomp.h>
 #include <stdlib.h>
@@ -52,7 +53,7 @@ static void as_exec(struct seccomp_notif *n, const uint8_t *p, size_t size)
 	if (json_array_size(words) > TRACE_ARGS || bytes > TRACE_ALL_BYTES + TRACE_ARG_BYTES + 1)
 		abort();
 	if (words && json_array_size(words) < nr && !json_object_get(call.body, "argc") && argv[json_array_size(words)])
-		abort(); /* some are not there, and nothing says so */
+		abort(); /* some arguments are missing without a mark */
 	free(json_dump_str(call.body));
 	json_decref(call.body);
 }

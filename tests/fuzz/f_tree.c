@@ -1,5 +1,5 @@
-/* Raw git trees and attrs blobs, as a damaged or foreign session file may hold them: refused, or read to the end; what was
- * read as a tree is written again byte for byte. */
+/* Raw git trees and attrs blobs, as in a damaged or foreign session file: refused, or read to the end. A tree that
+ * was read is written again byte for byte. */
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,5 +1,5 @@
-/* An address: refused with a reason, or brought into one form, which read again is the same place. First line: what it is
- * relative to, perhaps nothing; the rest: the address. */
+/* An address: refused with a reason, or normalized, and the result parses to the same place. First line: its base,
+ * perhaps empty; the rest: the address. */
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,4 +1,4 @@
-/* UTF-8: what is read is written again byte for byte; nothing is read past the end; progress at every step. */
+/* UTF-8: valid text is written again byte for byte; no read past the end; progress at each step. */
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,5 +1,5 @@
-/* Output for somebody's terminal: it says the same whole or in two pieces, it is valid UTF-8, and no terminal that reads it
- * finds a string for itself in it (OSC, DCS, APC, PM, SOS), however the escape was spelled. */
+/* Output for a terminal: the result is the same for one or two pieces and is valid UTF-8. A terminal finds no string
+ * for itself in it (OSC, DCS, APC, PM, SOS), whatever the spelling of the escape. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -17,7 +17,7 @@ static void vet(bool pty, const uint8_t *p, size_t len, size_t cut, struct buf *
 	vetted_end(&v, out);
 }
 
-/* As a terminal reads it: controls are carried out inside of an escape, which goes on behind them. */
+/* As a terminal reads it: controls inside an escape are executed, and the escape continues after them. */
 static void as_terminal(const struct buf *b)
 {
 	bool escape = false;

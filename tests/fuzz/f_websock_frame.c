@@ -1,4 +1,5 @@
-/* Frames of WebSocket: what is taken is the same however it is cut, and holds to the rules; what we make, a reader takes. */
+/* Frames of WebSocket: an accepted frame is the same in chunks of any size and follows the rules. A reader accepts
+ * our frames. */
 #include <stdlib.h>
 #include <string.h>
 

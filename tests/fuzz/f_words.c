@@ -1,6 +1,6 @@
-/* Small things that people, files and boxes write: spans of time, hexadecimal, base64, names of objects, groups to share with,
- * what another process of ours says went wrong. Refused, or a value in its bounds; what was read from hexadecimal and base64 is
- * written again as it was. First byte: which. */
+/* Small texts from users, files, and sandboxes: spans of time, hexadecimal, base64, names of objects, groups to
+ * share with, and errors from another of our processes. Each is refused, or gives a value in its bounds. Hexadecimal
+ * and base64 are written again as they were. First byte: the kind. */
 #include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
