@@ -133,8 +133,7 @@ static void run_here(struct line_mode *m, const struct command *c, const char *c
 	strv_release(&argv);
 }
 
-/* --- state queries over the open connection: another connection would be announced to all
- * clients as a new one --- */
+/* --- state queries over the open connection: a new one would be announced to all clients --- */
 
 struct look_up {
 	struct line_mode *m;

@@ -108,7 +108,7 @@ int otlp_live_check(const json_t *conf, struct err *err)
 	return 1;
 }
 
-/* --- warnings --- */
+/* --- warnings --------------------------------------------------------------------------------- */
 
 static void otlp_live_later(struct otlp_live *l)
 {
