@@ -67,8 +67,7 @@ static bool split_ok(enum speak s, size_t at, bool gate)
 	return ok;
 }
 
-/* --- many events at once
- * -------------------------------------------------------------------------------------------- */
+/* --- many events at once ------------------------------------------------------------------------------------------ */
 
 struct seen {
 	struct buf passed, said;

@@ -68,8 +68,7 @@ static char *make(const char *name, int nr, bool end)
 	return path;
 }
 
-/* --- one damage
- * ------------------------------------------------------------------------------------------------------ */
+/* --- one damage --------------------------------------------------------------------------------------------------- */
 
 struct told {
 	bool failed, placed;
@@ -219,8 +218,7 @@ static void two_bits(const char *path, const char *file, uint64_t len)
 	ok(good && told == TIMES, "two bits of a frame turned: %u of %d reported as such", told, TIMES);
 }
 
-/* --- harmless changes
- * ------------------------------------------------------------------------------------------------- */
+/* --- harmless changes --------------------------------------------------------------------------------------------- */
 
 static void whole(const char *path, const char *what, uint64_t redacted)
 {

@@ -151,8 +151,7 @@ static void test_cases(void)
 	}
 }
 
-/* --- damage that no hash covers: what only queries walk through
- * ----------------------------------------------------- */
+/* --- damage that no hash covers: what only queries walk through --------------------------------------------------- */
 
 static int64_t ask(const char *path, const char *sql)
 {
