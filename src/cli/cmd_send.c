@@ -437,32 +437,49 @@ static json_t *opts_to_send(const struct cmd_ctx *ctx)
 
 /* merge and undo also take SESSION/BOX and SESSION, and work when the session has ended. */
 struct aim {
-	char *session, *box; /* NULL = not said */
-	char *path;	     /* of a session that does not run; NULL = it has to run */
+	char *session; /* NULL = not said */
+	struct strv boxes;
+	char *path; /* of a session that does not run; NULL = it has to run */
 };
 
 static void aim_release(struct aim *a)
 {
 	free(a->session);
-	free(a->box);
+	strv_release(&a->boxes);
 	free(a->path);
+}
+
+/* SESSION/BOX, SESSION, or BOX. */
+static int take_aim_word(struct cmd_ctx *ctx, struct aim *a, const char *word, struct err *err)
+{
+	const char *slash = strrchr(word, '/');
+	bool named = cmd_opt(ctx, "in") != NULL, merge = !strcmp(ctx->command->name, "merge");
+	bool session = !named && (slash || (!strncmp(word, "s-", 2) && !strchr(word, '#')));
+	CLEANUP(free_ptr)
+	char *of =
+		session ? mem_strndup(word, slash ? (size_t)(slash - word) : strlen(word)) : NULL;
+	if (of && a->session && strcmp(of, a->session) != 0)
+		return err_set(err, ERR_USAGE,
+			       "sandboxes of one session are merged in one step, got '%s' and '%s'",
+			       a->session, of);
+	if (of && !a->session)
+		a->session = mem_strdup(of);
+	if (slash && session && slash[1])
+		strv_push(&a->boxes, slash + 1);
+	else if (!session && merge)
+		strv_push(&a->boxes, word);
+	return 0;
 }
 
 static int take_aim(struct cmd_ctx *ctx, struct aim *a, struct err *err)
 {
-	const char *word = cmd_word(ctx, 0), *in = cmd_opt(ctx, "in"),
-		   *slash = word ? strrchr(word, '/') : NULL;
+	const char *word = cmd_word(ctx, 0), *in = cmd_opt(ctx, "in");
 	struct strv live = STRV_INIT;
 	if (in)
 		a->session = mem_strdup(in);
-	if (slash && !in) {
-		a->session = mem_strndup(word, (size_t)(slash - word));
-		a->box = slash[1] ? mem_strdup(slash + 1) : NULL;
-	} else if (word && !strncmp(word, "s-", 2) && !in && !strchr(word, '#')) {
-		a->session = mem_strdup(word);
-	} else if (word && !strcmp(ctx->command->name, "merge")) {
-		a->box = mem_strdup(word);
-	}
+	for (size_t i = 0; cmd_word(ctx, i); i++)
+		if (take_aim_word(ctx, a, cmd_word(ctx, i), err) < 0)
+			return -1;
 	int rc = control_list(&live, err);
 	CLEANUP(free_ptr) char *before_hash = session_in_word(word);
 	const char *named = a->session ? a->session : before_hash;
@@ -590,7 +607,7 @@ int cmd_send(struct cmd_ctx *ctx)
 	else if ((merge || undo) && take_aim(ctx, &a, &err) < 0)
 		status = cmd_fail(ctx, &err);
 	else if (a.path)
-		status = merge ? offline_edit_merge(ctx, a.path, a.box)
+		status = merge ? offline_edit_merge(ctx, a.path, &a.boxes)
 			       : offline_edit_undo(ctx, a.path);
 	else
 		status = send_live(ctx, &a);
@@ -640,9 +657,10 @@ static int send_live(struct cmd_ctx *ctx, const struct aim *a)
 		return answer_status(&err);
 	}
 	if (a->session && !cmd_opt(ctx, "in")) { /* the word spoke of the session */
-		json_array_remove(words, 1);
-		if (a->box)
-			json_array_append_new(words, json_bytes_z(a->box));
+		while (json_array_size(words) > 1)
+			json_array_remove(words, 1);
+		for (size_t i = 0; i < a->boxes.nr; i++)
+			json_array_append_new(words, json_bytes_z(a->boxes.item[i]));
 	} else if (in_word) {
 		const char *hash = strchr(cmd_word(ctx, 0), '#');
 		json_array_set_new(words, 1, json_bytes_z(hash));

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "cli/lib/cmd_priv.h"
+#include "sessions/merge_several.h"
 #include "sessions/merge_text.h"
 #include "base/clock.h"
 #include "base/mem.h"
@@ -80,6 +81,10 @@ static void result_text_decision(struct cmd_ctx *ctx, const json_t *result, stru
 static void result_text_merged(struct cmd_ctx *ctx, const json_t *result, struct buf *out)
 {
 	bool dry = cmd_has(ctx, "dry-run");
+	if (json_object_get(result, "boxes")) {
+		merge_several_text(result, dry, out);
+		return;
+	}
 	merge_text(result, NULL, dry, out);
 	if (dry && json_int(json_object_get(result, "counts"), "conflict", 0)) {
 		buf_puts(out, "\n  conflict:");
@@ -92,6 +97,13 @@ static void result_text_unmerged(const json_t *result, struct buf *out)
 {
 	size_t i;
 	json_t *t;
+	json_array_foreach(json_object_get(result, "merges"), i, t)
+	{
+		buf_puts(out, i ? "\n" : "");
+		result_text_unmerged(t, out);
+	}
+	if (i)
+		return;
 	buf_printf(out, "merge %s is undone", json_str(result, "merge", ""));
 	json_array_foreach(json_object_get(result, "targets"), i, t)
 	{
@@ -194,7 +206,8 @@ bool result_text_of(struct cmd_ctx *ctx, const json_t *result, struct buf *out)
 	else if (!strcmp(name, "review") && result_text_number(result, "event"))
 		buf_printf(out, "recorded as #%" PRId64 "%s", result_text_number(result, "event"),
 			   json_flag(result, "told", false) ? ", its agent is told" : "");
-	else if (!strcmp(name, "merge") && json_array_size(json_object_get(result, "targets")))
+	else if (!strcmp(name, "merge") && (json_array_size(json_object_get(result, "targets")) ||
+					    json_object_get(result, "boxes")))
 		result_text_merged(ctx, result, out);
 	else if ((!strcmp(name, "rollback") || !strcmp(name, "undo")) &&
 		 json_object_get(result, "changes"))

@@ -86,6 +86,7 @@ static void see_merged(struct unmerged *u, const struct unmerged_box *b, const s
 	struct unmerged_merge *m = &u->merges[u->nr_merges++];
 	*m = (struct unmerged_merge){ .box = (size_t)(b - u->box),
 				      .seq = ev->seq,
+				      .action = ev->action,
 				      .body = json_incref(body) };
 	snprintf(m->id, sizeof(m->id), "%s", json_str(body, "merge", ""));
 }
@@ -207,15 +208,6 @@ static int add_merges(struct unmerged *u, size_t b, struct session *s, struct er
 	return 0;
 }
 
-static void find_newest(struct unmerged *u)
-{
-	for (size_t i = u->nr_merges; i-- > 0;)
-		if (!u->merges[i].undone && json_object_get(u->merges[i].body, "undo")) {
-			memcpy(u->merge, u->merges[i].id, sizeof(u->merge));
-			return;
-		}
-}
-
 int unmerged_read(struct unmerged *out, struct session *s, struct err *err)
 {
 	struct feed *f;
@@ -236,7 +228,6 @@ int unmerged_read(struct unmerged *out, struct session *s, struct err *err)
 		arena_reset(&a);
 	}
 	feed_free(&f);
-	find_newest(out);
 	for (size_t i = 0; rc == 0 && i < out->nr; i++) {
 		struct err redacted = ERR_INIT; /* what removed trees named counts as not merged */
 		(void)!add_merges(out, i, s, &redacted);

@@ -38,8 +38,8 @@ struct unmerged_box {
 
 struct unmerged_merge { /* one that was done */
 	char id[33];
-	size_t box; /* index */
-	uint64_t seq;
+	size_t box;	      /* index */
+	uint64_t seq, action; /* action: a script's; 0 = none */
 	json_t *body;
 	bool undone;
 };
@@ -49,8 +49,7 @@ struct unmerged {
 	size_t nr, cap;
 	struct unmerged_merge *merges; /* in order */
 	size_t nr_merges, cap_merges;
-	json_t *end;	/* body of the newest session.end; NULL = it has not ended */
-	char merge[33]; /* id of the newest merge back that stands; "" = none */
+	json_t *end; /* body of the newest session.end; NULL = it has not ended */
 };
 #define UNMERGED_INIT ((struct unmerged){ 0 })
 
@@ -67,9 +66,9 @@ size_t unmerged_files(const struct unmerged *u);
  * ctx->err, one line a box. */
 void unmerged_tell(struct cmd_ctx *ctx, const char *path);
 
-/* merge, undo and redact of a session that does not run: done here and recorded in its file. @box:
- * name, #id or NULL. Returns the exit status. */
-int offline_edit_merge(struct cmd_ctx *ctx, const char *path, const char *box);
+/* merge, undo and redact of a session that does not run: done here and recorded in its file.
+ * @boxes: names or #ids; may be empty. Returns the exit status. */
+int offline_edit_merge(struct cmd_ctx *ctx, const char *path, const struct strv *boxes);
 int offline_edit_undo(struct cmd_ctx *ctx, const char *path);
 int offline_edit_redact(struct cmd_ctx *ctx, const char *path);
 

@@ -22,6 +22,7 @@
 #include "supervisor/box/super_box.h"
 #include "supervisor/people/super_cmd.h"
 #include "supervisor/box/super_tree.h"
+#include "supervisor/box/tree_several.h"
 #include "supervisor/people/terminal_hub.h"
 #include "base/clock.h"
 #include "base/log.h"
@@ -344,18 +345,35 @@ static int cmd_box_snapshot(struct ask_for *a, json_t *out, struct err *err)
 
 /* --- the files of boxes: these take time and answer by their ticket --- */
 
+/* One open sandbox is merged from its files, all others from the recording. */
+static bool merge_from_recording(struct ask_for *a)
+{
+	const char *name = command_args_word(a, 0);
+	struct err none = ERR_INIT;
+	uint64_t id;
+	if (command_args_word(a, 1) || command_has(a->line, "all") ||
+	    command_has(a->line, "leave") || command_has(a->line, "take"))
+		return true;
+	return name ? command_args_box(a, name, &id, &none) < 0 : boxes_count(a->s->boxes) == 0;
+}
+
 static int cmd_merge(struct ask_for *a, json_t *out, struct err *err)
 {
 	uint64_t id;
 	(void)out;
-	if (command_args_one_box(a, command_args_word(a, 0), &id, err) < 0)
-		return -1;
 	CLEANUP(json_release) json_t *o = command_line_opts(a->line);
+	bool recorded = merge_from_recording(a);
+	if (!recorded && command_args_one_box(a, command_args_word(a, 0), &id, err) < 0)
+		return -1;
 	struct tree_request rq = { .s = a->s,
-				   .box = id,
+				   .box = recorded ? 0 : id,
 				   .ticket = a->rq->ticket,
 				   .cause = a->rq->cause,
 				   .who = a->rq->who };
+	if (recorded) {
+		trees_merge_several(&rq, &a->line->words, o);
+		return 1;
+	}
 	return trees_merge_command(&rq, o, err) < 0 ? -1 : 1;
 }
 
@@ -445,7 +463,8 @@ static int cmd_undo(struct ask_for *a, json_t *out, struct err *err)
 		json_put_str(out, "text", buf_cstr(&said));
 		return 0;
 	}
-	return trees_undo_command(&rq, what, err) < 0 ? -1 : 1;
+	trees_undo_command(&rq, what, gate_newest_set(a->s->gate));
+	return 1;
 }
 
 static int cmd_dry_run(struct ask_for *a, json_t *out, struct err *err)

@@ -11,6 +11,7 @@
 #include "sandbox/workspace/content.h"
 #include "base/beneath.h"
 #include "sandbox/workspace/gitchild.h"
+#include "sandbox/workspace/merge.h"
 #include "wire/plan.h"
 
 static void add_op(struct ws_plan *p, const struct plan_op *op)

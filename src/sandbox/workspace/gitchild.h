@@ -103,6 +103,10 @@ struct target {
 	size_t prefix_len;
 	struct object_id head; /* commit, null = none */
 	struct object_id head_tree;
+	/* gitonto.c: the branch of an earlier merge of the same step, and the commit that HEAD names;
+	 * @head and @head_tree are then those of that branch. NULL, null: there is none */
+	const char *stands_on;
+	struct object_id from;
 	char *branch; /* full name of HEAD's branch; NULL = detached or no repository */
 	bool bare, shallow, sparse, worktree, submodule;
 	/* objects that are new; they reach the repository only when all is clean */
@@ -163,9 +167,9 @@ void plan_classify(struct target *t, bool files, bool trees);
 int plan_merge_git(struct target *t, struct plan_path *p, unsigned mode,
 		   const struct object_id *oid, unsigned *mode_out, struct object_id *oid_out,
 		   struct err *err);
-/* Three-way by lines: 0 clean (fills @out), 1 conflict, -1 failure. */
-int merge_lines(const struct buf *base, const struct buf *ours, const struct buf *theirs,
-		struct buf *out, struct err *err);
+
+/* gitonto.c: continues the branch that "onto" of the request names for this repository. */
+int stand_onto(struct target *t, struct err *err);
 
 /* gitwrite.c: carrying it out; gitundo.c: taking it back. */
 int plan_prepare(struct target *t, json_t **out, struct err *err);

@@ -5,6 +5,7 @@
 
 #include "base/mem.h"
 #include "sandbox/workspace/gitchild.h"
+#include "sandbox/workspace/merge.h"
 #include "sandbox/workspace/tree.h"
 
 enum { LINES_MAX = 8 << 20 };
@@ -20,6 +21,7 @@ int merge_lines(const struct buf *base, const struct buf *ours, const struct buf
 		if (side[i]->len > LINES_MAX ||
 		    memchr(buf_cstr(side[i]), 0, side[i]->len < 8000 ? side[i]->len : 8000))
 			return 1;
+	ws_git_ready();
 	git_merge_file_input_init(&b, GIT_MERGE_FILE_INPUT_VERSION);
 	git_merge_file_input_init(&o, GIT_MERGE_FILE_INPUT_VERSION);
 	git_merge_file_input_init(&t, GIT_MERGE_FILE_INPUT_VERSION);

@@ -182,7 +182,9 @@ static int way_of_ref(struct target *t, const char *ref, struct err *err)
 static int choose_ref(struct target *t, struct err *err)
 {
 	const char *ref = json_str(t->request, "ref", "");
-	t->ref = mem_strdup(ref);
+	t->ref = mem_strdup(t->stands_on ? t->stands_on : ref);
+	if (t->stands_on)
+		return 0;
 	for (int i = 2; json_flag(t->request, "free", false) && i < 1000; i++) {
 		struct err none = ERR_INIT;
 		if (!branch_stands(t, t->ref) && way_of_ref(t, t->ref, &none) == 0)
@@ -219,7 +221,11 @@ static int set_new_ref(struct target *t, struct err *err)
 			t->commit = t->ref_old;
 			return 0; /* a second try of the same */
 		}
-		if (!is_mode(t, "branch")) {
+		if (t->stands_on) {
+			if (memcmp(&t->ref_old, &t->head, sizeof(t->head)) != 0)
+				return err_set(err, ERR_BUSY, "branch '%s' has moved meanwhile",
+					       branch_name(t->ref));
+		} else if (!is_mode(t, "branch")) {
 			/* our own name of the same merge, from before the target moved */
 		} else if (!json_flag(t->request, "again", false)) {
 			return err_set(err, ERR_EXISTS,
@@ -384,7 +390,7 @@ int plan_prepare(struct target *t, json_t **out, struct err *err)
 	struct chain c = { 0 };
 	if (t->bare)
 		return err_set(err, ERR_UNSUPPORTED, "'%s' is a bare repository", t->dir);
-	if ((commits && may_commit(t, err) < 0) || plan_make(t, err) < 0)
+	if ((commits && may_commit(t, err) < 0) || stand_onto(t, err) < 0 || plan_make(t, err) < 0)
 		return -1;
 	int rc = t->repo ? judge_commits(t, &c, err) : 0;
 	if (rc == 0 && t->repo && c.nr)
@@ -682,6 +688,8 @@ int plan_commit(struct target *t, json_t **out, struct err *err)
 	json_put_str(o, "ref", t->ref);
 	gitwrite_put_oid(o, "old", &t->head);
 	gitwrite_put_oid(o, "new", &t->commit);
+	if (t->stands_on)
+		gitwrite_put_oid(o, "from", &t->from);
 	json_put_int(o, "written", (int64_t)written);
 	*out = o;
 	return 0;

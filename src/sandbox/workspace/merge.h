@@ -111,6 +111,9 @@ struct merge_opts {
 	 */
 	int (*spawn)(void *self, int sock, int *pidfd_out, struct err *err);
 	void *self;
+	/* MERGE_BRANCH: [{"head","new","ref"}]: branches that earlier merges of the same step made,
+	 * on which the commits of this one are to stand; may be NULL */
+	const json_t *onto;
 	/* polled; kills the children: nothing has been written then. May be NULL */
 	bool (*stop)(void *self);
 };
@@ -150,6 +153,10 @@ NODISCARD int merge_look(const struct merge_opts *o, const char *dir, json_t **o
  * 8). */
 struct ws_change;
 size_t merge_flags(const struct ws_change *c, const struct ws_store *st, const char **out);
+
+/* Three-way by lines: 0 clean (fills @out), 1 conflict, -1 failure. */
+int merge_lines(const struct buf *base, const struct buf *ours, const struct buf *theirs,
+		struct buf *out, struct err *err);
 
 /* Content with only some hunks of a change: @old's bytes with every hunk not in @left (sorted)
  * applied. */

@@ -386,6 +386,8 @@ json_t *part_request(const struct merge_work *w, size_t i)
 	json_put_int(rq, "ts_us", o->ts_us);
 	json_put_flag(rq, "dry", o->dry);
 	json_put(rq, "user", merge_user());
+	if (o->onto && o->mode == MERGE_BRANCH)
+		json_put(rq, "onto", json_incref((json_t *)(uintptr_t)o->onto));
 	json_put_str(all, "message", t->step[t->nr_steps - 1].message);
 	json_put(all, "paths", whole_request(w, p));
 	json_put(rq, "all", all);

@@ -33,7 +33,7 @@ void trees_merged(const struct trees *t, const char **dir_out, const char **ref_
 /* Loop: brings the files of @t to those of box @from at event @n, then answers @c as box.open
  * does. */
 void trees_fork_into(struct trees *t, struct call *c, uint64_t from, uint64_t n);
-int trees_undo_rollback(const struct tree_request *rq, struct trees *t);
+void trees_undo_rollback(const struct tree_request *rq, struct trees *t);
 
 /* A snapshot that another supervisor of this session took of a box that this one stands for. */
 struct old_snap {
@@ -66,9 +66,12 @@ NODISCARD int trees_rollback_command(const struct tree_request *rq, uint64_t to,
  * took. */
 NODISCARD int trees_undo_action(const struct tree_request *rq, uint64_t action, uint64_t ran_in,
 				struct err *err);
-/* The event that trees_undo_command would take back; 0: there is none. */
+/* The newest event that trees_undo_command takes back, or has taken back; 0: there is none. */
 uint64_t trees_undo_at(struct super *s);
-NODISCARD int trees_undo_command(const struct tree_request *rq, uint64_t what, struct err *err);
+/* @what: an event of a merge or rollback; 0: the newest of them, unless something newer was undone.
+ * @set: the newest breakpoint or session approval, to be named; 0 = none. Answered by the
+ * ticket. */
+void trees_undo_command(const struct tree_request *rq, uint64_t what, uint64_t set);
 
 /* The sandbox is to be closed while something runs in it, or looks are due: its files are recorded
  * once more, its processes frozen from then on, then @done. False: there is nothing to wait for,

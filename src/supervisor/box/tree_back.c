@@ -50,6 +50,7 @@ static void back_done(struct tree_op *o)
 	struct trees *t = o->t;
 	t->undo = o->before;
 	uint64_t seq = tree_record(t, &o->taken);
+	t->undo_seen = seq;
 	t->undo_done = record_rollback(o, o->rq.takes);
 	json_t *v = json_object();
 	json_put_int(v, "event", (int64_t)seq);
@@ -150,13 +151,12 @@ int trees_rollback_command(const struct tree_request *rq, uint64_t to, bool tell
 	return 0;
 }
 
-int trees_undo_rollback(const struct tree_request *rq, struct trees *t)
+void trees_undo_rollback(const struct tree_request *rq, struct trees *t)
 {
 	struct tree_op *o = back_op(t, t->undo, rq->cause);
 	o->rq = *rq;
 	o->rq.takes = t->undo_done;
 	tree_op_start(o);
-	return 0;
 }
 
 /* --- fork: a box over the same repositories, brought to the files of another --- */

@@ -316,7 +316,6 @@ static void merge_done(struct tree_op *op)
 		t->merged_ref = json_str(first, "ref", NULL)
 					? mem_strdup(json_str(first, "ref", NULL))
 					: NULL;
-		memcpy(s->last_merge, m->id, sizeof(s->last_merge));
 		s->last_merge_seq = seq;
 	}
 	tree_op_answer(op, v);
@@ -471,80 +470,5 @@ int trees_merge_command(const struct tree_request *rq, const json_t *opts, struc
 	m->ignored = json_object_get(opts, "ignored") != NULL;
 	m->branch = to ? mem_strdup(to) : NULL;
 	tree_op_start(&m->op);
-	return 0;
-}
-
-/* --- undo --- */
-
-struct undoing {
-	struct super *s;
-	uint64_t ticket, cause;
-	char id[33];
-	json_t *body;
-	struct err err;
-};
-
-static void tree_merge_undo_work(void *self)
-{
-	struct undoing *u = self;
-	CLEANUP(free_ptr) char *dir = paths_state("undo");
-	struct merge_opts o = { .id = u->id, .undo_dir = dir, .ts_us = clock_wall_us() };
-	if (merge_undo(&o, &u->body, &u->err) < 0)
-		u->body = NULL;
-}
-
-static void tree_merge_undo_done(void *self)
-{
-	struct undoing *u = self;
-	struct super *s = u->s;
-	s->background--;
-	if (u->body) {
-		record_append_json(s->record, EV_MERGE_UNDONE, u->cause, 0, 0, 0,
-				   json_copy(u->body));
-		s->last_merge[0] = 0;
-	}
-	if (s->server && u->body)
-		control_answer(s->server, u->ticket, json_incref(u->body));
-	else if (s->server)
-		control_refuse(s->server, u->ticket, &u->err);
-	json_decref(u->body);
-	free(u);
-	super_maybe_finish(s);
-}
-
-static struct trees *newest_undo(struct super *s)
-{
-	struct trees *newest = NULL;
-	for (size_t i = 0; boxes_at(s->boxes, i); i++) {
-		struct trees *t = super_box_trees(s, boxes_at(s->boxes, i));
-		if (t && t->undo && (!newest || t->undo > newest->undo))
-			newest = t;
-	}
-	return newest;
-}
-
-uint64_t trees_undo_at(struct super *s)
-{
-	const struct trees *newest = newest_undo(s);
-	uint64_t merge = s->last_merge[0] ? s->last_merge_seq : 0;
-	return newest && newest->undo > merge ? newest->undo : merge;
-}
-
-int trees_undo_command(const struct tree_request *rq, uint64_t what, struct err *err)
-{
-	struct super *s = rq->s;
-	struct trees *newest = newest_undo(s);
-	if (newest &&
-	    (!s->last_merge[0] || newest->undo > s->last_merge_seq || what == newest->undo))
-		return trees_undo_rollback(rq, newest);
-	if (!s->last_merge[0])
-		return err_set(
-			err, ERR_NOENT,
-			"there is no merge, rollback, hold or approval for the session here that could be undone");
-	struct undoing *u = NEW(struct undoing);
-	*u = (struct undoing){ .s = s, .ticket = rq->ticket, .cause = rq->cause };
-	memcpy(u->id, s->last_merge, sizeof(u->id));
-	s->background++;
-	loop_job_run(s->loop, tree_merge_undo_work, tree_merge_undo_done, u);
 	return 0;
 }

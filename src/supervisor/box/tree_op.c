@@ -217,11 +217,10 @@ static void late_answer_send(void *self)
 	free(l);
 }
 
-/* A client that has its answer reads the session file next: it must find what the answer says. */
-static void answer_committed(struct super *s, uint64_t ticket, json_t *result)
+void tree_answer_committed(struct super *s, uint64_t ticket, json_t *result)
 {
 	struct late_answer *l = NEW(struct late_answer);
-	*l = (struct late_answer){ .s = s, .ticket = ticket, .result = json_incref(result) };
+	*l = (struct late_answer){ .s = s, .ticket = ticket, .result = result };
 	record_barrier(s->record, record_head(s->record), late_answer_send, l);
 }
 
@@ -233,7 +232,7 @@ void tree_op_answer(struct tree_op *o, json_t *result)
 		if (bad)
 			control_refuse(s->server, o->rq.ticket, &o->err);
 		else
-			answer_committed(s, o->rq.ticket, result);
+			tree_answer_committed(s, o->rq.ticket, json_incref(result));
 	}
 	if (o->action) {
 		if (bad)

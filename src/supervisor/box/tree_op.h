@@ -66,6 +66,9 @@ void tree_change_paths(const struct trees *t, size_t layer, const struct ws_diff
 void tree_change_names(const struct strv *conflicts, struct buf *out);
 /* Loop: answers the caller. Takes @result. */
 void tree_op_answer(struct tree_op *o, json_t *result);
+/* Loop: answers @ticket when everything up to now is committed: a client that has its answer reads
+ * the session file next. Takes @result. */
+void tree_answer_committed(struct super *s, uint64_t ticket, json_t *result);
 /* "n" or a label -> seq. ERR_NOENT. */
 NODISCARD int tree_ref(struct trees *t, const json_t *ref, uint64_t *seq_out, struct err *err);
 

@@ -74,6 +74,7 @@ struct trees {
 	uint64_t agent;	       /* who had an action in it last; 0 = none */
 	uint64_t undo;	       /* seq before the last rollback; 0 = none */
 	uint64_t undo_done;    /* seq of its rollback.done */
+	uint64_t undo_seen;    /* seq of the snapshot that its answer names; 0 = none */
 	/* the sandbox replaces an earlier one and may continue its files */
 	bool again;
 	char *merged_ref;

@@ -201,8 +201,10 @@ static void tree_undo_done(struct tree_op *o)
 		o->t->undo = o->before; /* an undo without a number takes this one back */
 	uint64_t done = record_append_json(o->t->s->record, EV_ROLLBACK_DONE, o->cause, 0, o->t->id,
 					   0, body);
-	if (o->err.code == ERR_NONE)
+	if (o->err.code == ERR_NONE) {
 		o->t->undo_done = done;
+		o->t->undo_seen = seq;
+	}
 	json_t *v = json_object();
 	json_put_int(v, "event", (int64_t)seq);
 	json_put_int(v, "of", (int64_t)u->action);

@@ -66,9 +66,9 @@ struct super {
 	struct mcp_hub *mcp_hub;      /* mcp_hub.c: MCP servers that the script uses; may be NULL */
 	struct call *calls;	      /* open calls of the script */
 	uint64_t session_budget;
-	uint64_t start_seq;  /* of session.start: the cause of events without another */
-	char last_merge[33]; /* id of the newest merge back, "" = none; its event below */
-	uint64_t last_merge_seq;
+	uint64_t start_seq;	   /* of session.start: the cause of events without another */
+	uint64_t last_merge_seq;   /* of the newest merge.done that stands; 0 = none in this run */
+	uint64_t last_undone_seq;  /* of the newest merge.done that was undone in this run */
 	struct resume *resume;	   /* of a session that broke off; NULL for a new one */
 	int background;		   /* threads that still work for boxes that may have gone */
 	bool keep_boxes;	   /* files of boxes stay: unmerged work, or keep was asked for */

@@ -78,8 +78,9 @@ static int command_args_several(const struct ask_for *a, struct err *err)
 	const struct command *c = a->line->command;
 	known_boxes(a->s, &known);
 	return err_set(err, ERR_USAGE, "several boxes are open (%s): %s", buf_cstr(&known),
-		       c && strstr(c->options, "--box ")
-			       ? "say which one with --box NAME"
+		       c && strstr(c->options, "--box ") ? "say which one with --box NAME"
+		       : c && strstr(c->options, "--all ")
+			       ? "say which one, its name follows the command, or --all"
 			       : "say which one, its name follows the command");
 }
 

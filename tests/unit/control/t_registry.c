@@ -25,7 +25,7 @@ static void check_usage(void)
 {
 	CLEANUP(buf_release) struct buf b = BUF_INIT;
 	command_help_short(command_find("merge"), &b);
-	ok(strstr(buf_cstr(&b), "usage: sandglass merge [BOX | SESSION[/BOX]]\n") != NULL, "one form, whole");
+	ok(strstr(buf_cstr(&b), "usage: sandglass merge [BOX... | SESSION[/BOX]...]\n") != NULL, "one form, whole");
 	buf_reset(&b);
 	command_help_short(command_find("kill"), &b);
 	ok(strstr(buf_cstr(&b), "usage: sandglass kill ID\n   or: sandglass kill AGENT\n") != NULL, "two forms");

@@ -1,0 +1,74 @@
+/* undo of a session that has ended: of its merges; its sandboxes have gone. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "sessions/offline_priv.h"
+#include "sessions/undo_choice.h"
+
+static int offline_undo_id(const char *word, uint64_t *id_out, struct err *err)
+{
+	const char *hash = word ? strrchr(word, '#') : NULL, *digits = hash ? hash + 1 : word;
+	*id_out = 0;
+	if (!word || (!hash && strspn(word, "0123456789") != strlen(word)))
+		return 0; /* a session */
+	char *end;
+	*id_out = strtoull(digits, &end, 10);
+	return *end || !*id_out
+		       ? err_set(err, ERR_USAGE, "'%s' is not the number of an event", word)
+		       : 0;
+}
+
+/* The sandboxes are gone, so changes of their files can't be undone. */
+static int offline_undo_why(const struct again *g, uint64_t id, struct err *err)
+{
+	struct err why = *err;
+	if (id && why.code == ERR_NOENT)
+		err_set(err, ERR_NOENT,
+			"%.330s; session %s does not run, so only its merges can be: '%s' it to change its files",
+			why.text, session_id(g->read), g->u.end ? "fork" : "resume");
+	else if (why.code == ERR_NOENT && !g->u.nr_merges)
+		err_set(err, ERR_NOENT,
+			"there is no merge of session %s that could be undone; its boxes have gone",
+			session_id(g->read));
+	return -1;
+}
+
+static void offline_undo_say(struct again *g, json_t *list)
+{
+	struct cmd_ctx *ctx = g->ctx;
+	for (size_t i = 0; i < json_array_size(list) && !ctx->quiet && !ctx->json; i++)
+		fprintf(ctx->out, "merge %s is undone\n",
+			json_str(json_array_get(list, i), "merge", ""));
+	if (!ctx->json || !json_array_size(list))
+		return;
+	json_t *o = json_object();
+	json_put_str(o, "session", session_id(g->read));
+	json_put(o, "result", undo_result(json_incref(list)));
+	cmd_json(ctx, o);
+}
+
+int offline_edit_undo(struct cmd_ctx *ctx, const char *path)
+{
+	struct again g;
+	struct err err = ERR_INIT;
+	struct undo_choice c = { 0 };
+	uint64_t id = 0;
+	int rc = again_open(&g, ctx, path, &err);
+	if (rc == 0)
+		rc = offline_undo_id(cmd_word(ctx, 0), &id, &err);
+	if (rc == 0 && undo_choose(&c, &g.u, id, &(struct undo_other){ 0 }, &err) < 0)
+		rc = offline_undo_why(&g, id, &err);
+	if (rc == 0)
+		rc = again_write(&g, &err);
+	if (rc == 0) {
+		json_t *list = undo_merges(&c, &g.u, &err);
+		for (size_t i = 0; i < json_array_size(list); i++)
+			record_append_json(g.record, EV_MERGE_UNDONE, g.cause, 0, 0, 0,
+					   json_deep_copy(json_array_get(list, i)));
+		offline_undo_say(&g, list);
+		json_decref(list);
+		rc = err.code == ERR_NONE ? 0 : -1;
+	}
+	undo_choice_release(&c);
+	return again_finish(&g, rc, &err);
+}
