@@ -884,6 +884,13 @@ function sg.proxy(o) end
 ---@field accept string?
 ---@field backend string?
 ---@field options table?              # options of the backend, as for sg.sandbox: { host = "there" } with ssh
+---@field image (string|{dir:string})? # these and the next five as for sg.sandbox. With an image, the program and its PATH are the image's
+---@field build (string|table)?
+---@field copy boolean?
+---@field user string?
+---@field expose string[]?
+---@field mask { history: boolean? }?
+---@field proxies sg.Proxy[]?          # more services that it reaches with credentials of the host
 ---@field on_event? fun(ev: table)    # receives each JSON object that the agent prints
 ---@field control "acp"|"stream"|"app-server"|"rpc"|"serve"|"sandbox-agent"|"print"|nil   # the protocol (default: the best that the agent has). A permission request is the agent's claim: programs in its sandbox can answer a server ("serve", "sandbox-agent") in our place
 ---@field mode string?                # the agent's own permission or approval mode

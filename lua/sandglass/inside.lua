@@ -45,6 +45,7 @@ local INSIDE = check.spec("sg.InsideOpts", {
   options = "table", trace = "string|boolean", hold_exec = "string|list", honeytokens = "boolean|list",
   control = "string", start = "time", beside = "string", mode = "string", linger = "time", idle = "time",
   port = "integer", token = "string", serves = "string",
+  image = "string|table", build = "string|table", copy = "boolean", user = "string", expose = "list", mask = "table", proxies = "list",
 })
 
 local function profile_of(name)
@@ -95,11 +96,20 @@ local function environment(r)
   local x, profile = r.x, r.profile
   local env = { HOME = r.x.home, PWD = r.x.cwd, LANG = "C.UTF-8", NO_COLOR = "1", TERM = "dumb" }
   local dir = x.program:match "^(.*)/[^/]*$"
-  env.PATH = (x.path and x.path .. ":" or "") .. (dir and dir .. ":" or "") .. "/usr/local/bin:/usr/bin:/bin"
+  env.PATH = (x.path and x.path .. ":" or "") .. (dir and dir .. ":" or "") .. (r.image_path or "/usr/local/bin:/usr/bin:/bin")
   for k, v in pairs(profile.env(x)) do env[k] = v end
   if r.how.env then for k, v in pairs(r.how.env(x)) do env[k] = v or nil end end   -- false: it is not set
   for k, v in pairs(r.o.env or {}) do env[k] = v end
   return env
+end
+
+-- Programs of an image are where its own PATH says.
+local function path_of_image(r)
+  local o = r.o
+  if not o.image and not o.build and (o.backend or rt.env.backend or "process") == "process" then return end
+  local found = r.box:exec 'echo "$PATH"'
+  local path = found and found.ok and found.out:match "^(/[^\n]*)"
+  return path or nil
 end
 
 -- In plain words, no shell: rules over commands then see what it is.
@@ -115,6 +125,10 @@ local function program_there(r, argv, env)
   local there, err = r.box:exec(test, { env = env })
   if not there then return nil, err end
   if there.ok then return true end
+  if r.image_path then
+    return nil, rt.err { code = "backend", msg = ("inside: '%s' not found in the sandbox; add it to the image: %s"):format(argv[1],
+      r.how.install or r.profile.install) }
+  end
   return nil, rt.err { code = "backend", msg = ("inside: '%s' is not in the box; %s, and give its folder with --root"):format(argv[1],
     r.how.install or r.profile.install) }
 end
@@ -135,10 +149,18 @@ end
 -- resumed session.
 local function at_home(r, box) r.x.cwd, r.x.home = box.workspace, home.of(box) end
 
+-- The agent's own first, then those that the script gives.
+local function proxies_of(r)
+  local list = { r.px or nil }
+  for _, p in ipairs(r.o.proxies or {}) do list[#list + 1] = p end
+  return #list > 0 and list or nil
+end
+
 local function open_box(r)
   local o = r.o
   local box = box_lib.open_of(r.state, {
-    name = r.box_name or r.name, repo = o.repo, net = o.net, proxies = r.px and { r.px } or nil, limits = o.limits, keep = o.keep, accept = o.accept,
+    name = r.box_name or r.name, repo = o.repo, net = o.net, proxies = proxies_of(r), image = o.image, build = o.build, copy = o.copy,
+    user = o.user, expose = o.expose, mask = o.mask, limits = o.limits, keep = o.keep, accept = o.accept,
     backend = o.backend, options = o.options, roots = o.roots, trace = o.trace == nil and "exec" or o.trace, hold_exec = o.hold_exec,
     honeytokens = o.honeytokens,
   })
@@ -162,6 +184,7 @@ local function first_box(r)
   }
   r.box = open_box(r)
   r.box_name = r.box.name
+  r.image_path = path_of_image(r)
   r.home = home.new(r.profile, r.x, r.how)
   local ok, err = r.home.write(r.box)
   if not ok then return nil, err end

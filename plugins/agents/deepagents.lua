@@ -1,4 +1,5 @@
 -- deepagents (PyPI deepagents, deepagents-acp): a library, so the program is a few lines of ours. Its shell and files are the box's.
+local terminal = require "sandglass.inside.terminal"
 local SERVER = [[
 import asyncio, os
 from acp import run_agent
@@ -33,6 +34,13 @@ return {
   speak = "anthropic", provider = "anthropic", model = "sonnet",
   argv = function(x) return { x.program, x.home .. "/once.py", x.task } end,
   best = "acp", control = { acp = { argv = function(x) return { x.program, x.home .. "/server.py" } end } },
+  -- The library has no interface of its own; this program of its makers does.
+  terminal = {
+    program = "deepagents-code", install = "pip install deepagents-code",
+    argv = function(x) return terminal.words(x, "-M", "anthropic:" .. x.model) end,
+    env = function() return { DEEPAGENTS_CODE_OFFLINE = "1", DEEPAGENTS_CODE_ONBOARDING = "0", DEEPAGENTS_CODE_NO_UPDATE_CHECK = "1" } end,
+    files = function() return {} end,
+  },
   env = function(x)
     return {
       ANTHROPIC_BASE_URL = x.url, ANTHROPIC_API_URL = x.url, ANTHROPIC_API_KEY = x.key, MODEL = "anthropic:" .. x.model, ASKS = "1",

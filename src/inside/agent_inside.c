@@ -31,6 +31,7 @@ static const struct known {
 	{ "pi", NULL, "pi", "@earendil-works/pi-coding-agent", NULL, "rpc acp print" },
 	{ "pi", "acp", "pi-acp", "pi-acp", "pi", NULL },
 	{ "deepagents", NULL, "python3", NULL, NULL, "acp print" },
+	{ "deepagents", "terminal", "deepagents-code", NULL, NULL, NULL },
 	{ "amp", NULL, "amp", "@sourcegraph/amp", NULL, "print" },
 	{ "copilot", NULL, "copilot", "@github/copilot", NULL, "print" },
 	{ "cursor", NULL, "cursor-agent", NULL, NULL, "print" },
@@ -116,7 +117,8 @@ static const struct known *agent_inside_lookup(const char *name, const char *con
 			names[nr++] = agent_inside_known[i].name;
 		}
 	}
-	if (plain && control && !agent_inside_has_word(plain->speaks, control)) {
+	if (plain && control && strcmp(control, INNER_TERMINAL) != 0 &&
+	    !agent_inside_has_word(plain->speaks, control)) {
 		err_set(err, ERR_USAGE,
 			"--control: %s cannot be controlled by '%s' (it can by: %s)", name, control,
 			plain->speaks);
@@ -180,27 +182,42 @@ static int agent_inside_programs(struct inner_agent *out, const char *name, cons
 	return 0;
 }
 
-int agent_inside_find(struct inner_agent *out, const char *name, const char *control,
-		      const char *program, struct err *err)
+/* The sandbox brings its own programs: they are named as its PATH has them. */
+static void agent_inside_named(struct inner_agent *out, const char *program, const char *beside)
 {
-	size_t n = strlen(name);
-	char full[PATH_MAX];
-	*out = (struct inner_agent){ 0 };
-	if (n > 4 && !strcmp(name + n - 4, ".lua")) {
-		if (!realpath(name, full))
-			return err_sys(err, "--agent: the profile '%s' cannot be read", name);
-		out->profile = mem_strdup(full);
-		return program ? agent_inside_programs(out, name, program, NULL, NULL, err) : 0;
-	}
-	out->profile = mem_strdup(name);
-	if (!strcmp(name, "custom") && program && in_every_box(program))
+	out->program = program ? mem_strdup(program) : NULL;
+	out->beside = beside ? mem_strdup(beside) : NULL;
+}
+
+static int agent_inside_own(struct inner_agent *out, const struct inner_find *f, struct err *err)
+{
+	bool custom = !strcmp(f->name, "custom");
+	if (custom && !f->program)
+		return err_set(err, ERR_USAGE, "--agent custom: missing argument: -- PROGRAM");
+	if (f->inside || !f->program || (custom && in_every_box(f->program))) {
+		agent_inside_named(out, f->inside ? f->program : NULL, NULL);
 		return 0;
-	if (!strcmp(name, "custom"))
-		return program ? agent_inside_programs(out, name, program, NULL, NULL, err)
-			       : err_set(err, ERR_USAGE,
-					 "--agent custom: which program? name it after --");
-	const struct known *k = agent_inside_lookup(name, control, err);
-	return k ? agent_inside_programs(out, name, program ? program : k->program, k->beside,
-					 k->package, err)
-		 : -1;
+	}
+	return agent_inside_programs(out, f->name, f->program, NULL, NULL, err);
+}
+
+int agent_inside_find(struct inner_agent *out, const struct inner_find *f, struct err *err)
+{
+	size_t n = strlen(f->name);
+	char full[PATH_MAX];
+	bool file = n > 4 && !strcmp(f->name + n - 4, ".lua");
+	*out = (struct inner_agent){ 0 };
+	if (file && !realpath(f->name, full))
+		return err_sys(err, "--agent: the profile '%s' cannot be read", f->name);
+	out->profile = mem_strdup(file ? full : f->name);
+	if (file || !strcmp(f->name, "custom"))
+		return agent_inside_own(out, f, err);
+	const struct known *k = agent_inside_lookup(f->name, f->control, err);
+	if (!k)
+		return -1;
+	const char *program = f->program ? f->program : k->program;
+	if (!f->inside)
+		return agent_inside_programs(out, f->name, program, k->beside, k->package, err);
+	agent_inside_named(out, program, k->beside);
+	return 0;
 }

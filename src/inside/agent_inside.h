@@ -6,7 +6,7 @@
 #include "base/err.h"
 
 struct inner_agent {
-	char *program; /* absolute, without links */
+	char *program; /* absolute, without links; inside: as named; NULL: the profile's */
 	char *roots;   /* folders outside of /usr, one a line */
 	char *path;    /* of what it is run by (node), outside of /usr; "" none */
 	char *beside;  /* another program that it starts; NULL none */
@@ -14,11 +14,19 @@ struct inner_agent {
 	char *profile;
 };
 
-/* Fills @out (release it). @name: of a known agent; "custom" with @program; or a profile's file
- * (*.lua). @control: how it is spoken with, NULL the usual way. ERR_USAGE: no such agent, with the
- * nearest name; ERR_NOENT: not installed, says how. */
-NODISCARD int agent_inside_find(struct inner_agent *out, const char *name, const char *control,
-				const char *program, struct err *err);
+#define INNER_TERMINAL "terminal" /* as control: in the agent's own interface */
+
+struct inner_find {
+	const char *name;    /* of a known agent, or "custom", or a profile's file (*.lua) */
+	const char *control; /* the protocol; NULL: the usual one */
+	const char *program; /* instead of the agent's own; required by "custom" */
+	bool inside;	     /* the sandbox has files of its own; nothing is searched for here */
+};
+
+/* Fills @out (release it). ERR_USAGE: unknown agent, with the nearest name; ERR_NOENT: not
+ * installed, with the command that installs it. */
+NODISCARD int agent_inside_find(struct inner_agent *out, const struct inner_find *find,
+				struct err *err);
 void agent_inside_release(struct inner_agent *a);
 
 #endif

@@ -548,6 +548,10 @@ int cmd_run(struct cmd_ctx *ctx)
 		return cmd_usage(
 			ctx,
 			"--control, --linger and --hold-exec say how somebody else's agent is used: name it with --agent");
+	if (!cmd_has(ctx, "agent") && !terminal &&
+	    (cmd_has(ctx, "image") || cmd_has(ctx, "build") || cmd_has(ctx, "option")))
+		return cmd_usage(ctx, "--image, --build, and --option need --agent or -i; "
+				      "a script names them in sg.sandbox");
 	if (cmd_has(ctx, "agent") && !task && !terminal)
 		return cmd_usage(ctx, "--agent NAME does a task: give it with -e");
 	if (task && !task[strspn(task, " \t\r\n")])

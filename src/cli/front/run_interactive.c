@@ -4,6 +4,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "cli/front/inner_sandbox.h"
 #include "cli/front/run_priv.h"
 #include "cli/lib/cmd.h"
 #include "cli/lib/cmd_priv.h"
@@ -16,6 +17,20 @@
 #include "sessions/sessions.h"
 #include "cli/front/tool_roots.h"
 #include "sessions/unmerged.h"
+
+/* The program on the host, or in the sandbox's own files; the sandbox's options go into @args. */
+static int front_find_inner(struct cmd_ctx *ctx, json_t *o, const struct inner_find *find,
+			    struct inner_agent *a, struct strv *args, struct err *err)
+{
+	if (inner_sandbox_take(ctx, o, args, err) < 0)
+		return -1;
+	struct inner_find where = *find;
+	where.inside = inner_sandbox_own(o);
+	if (agent_inside_find(a, &where, err) == 0)
+		return 0;
+	agent_inside_release(a);
+	return -1;
+}
 
 /* --agent NAME -e TASK: a third-party agent does the task, in a sandbox. */
 int inner_agent(struct cmd_ctx *ctx, const char *task, json_t *o, struct err *err)
@@ -31,12 +46,12 @@ int inner_agent(struct cmd_ctx *ctx, const char *task, json_t *o, struct err *er
 	if (!text)
 		return err_set(err, ERR_NOENT, "the agent's script is missing from this build");
 	const struct strv *command = &ctx->line->rest;
-	if (agent_inside_find(&a, name, cmd_opt(ctx, "control"),
-			      command->nr ? command->item[0] : NULL, err) < 0) {
-		agent_inside_release(&a);
+	CLEANUP(strv_release) struct strv args = STRV_INIT;
+	const struct inner_find find = { .name = name,
+					 .control = cmd_opt(ctx, "control"),
+					 .program = command->nr ? command->item[0] : NULL };
+	if (front_find_inner(ctx, o, &find, &a, &args, err) < 0)
 		return -1;
-	}
-	struct strv args = STRV_INIT;
 	CLEANUP(buf_release) struct buf hold = BUF_INIT;
 	CLEANUP(json_release) json_t *patterns = opt_list(ctx, "hold-exec");
 	size_t nr;
@@ -68,7 +83,6 @@ int inner_agent(struct cmd_ctx *ctx, const char *task, json_t *o, struct err *er
 					  : name);
 	json_put_bytes(o, "script", text, len);
 	json_put(o, "args", json_argv(args.item, args.nr));
-	strv_release(&args);
 	agent_inside_release(&a);
 	return 0;
 }
@@ -97,14 +111,15 @@ int front_run_interactive(struct cmd_ctx *ctx, json_t *o, struct err *err)
 		return err_sys(err, "workspace '%s' cannot be used", repo);
 	if (!text)
 		return err_set(err, ERR_NOENT, "the agent's script is missing from this build");
-	if (agent_inside_find(&a, name ? name : "custom", NULL, program, err) < 0) {
-		agent_inside_release(&a);
+	CLEANUP(strv_release) struct strv args = STRV_INIT;
+	const struct inner_find find = { .name = name ? name : "custom",
+					 .control = name ? INNER_TERMINAL : NULL,
+					 .program = program };
+	if (front_find_inner(ctx, o, &find, &a, &args, err) < 0)
 		return -1;
-	}
 	const char *shown = name		    ? name
 			    : strrchr(program, '/') ? strrchr(program, '/') + 1
 						    : program;
-	struct strv args = STRV_INIT;
 	CLEANUP(buf_release) struct buf hold = BUF_INIT;
 	CLEANUP(json_release) json_t *patterns = opt_list(ctx, "hold-exec");
 	size_t nr;
@@ -140,7 +155,6 @@ int front_run_interactive(struct cmd_ctx *ctx, json_t *o, struct err *err)
 					   : shown);
 	json_put_bytes(o, "script", text, len);
 	json_put(o, "args", json_argv(args.item, args.nr));
-	strv_release(&args);
 	agent_inside_release(&a);
 	return 0;
 }
