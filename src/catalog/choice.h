@@ -1,5 +1,5 @@
-/* Which sessions a command is about: --since, --until, --agent, --model, --repo. The date in a
- * file's name and the catalog answer where they can; else the file is opened. */
+/* Which sessions a command is about. The date in a file's name and the catalog answer where they
+ * can; else the file is opened. */
 #ifndef CATALOG_CHOICE_H
 #define CATALOG_CHOICE_H
 
@@ -10,15 +10,11 @@ struct session_choice {
 	int64_t since_us, until_us;	  /* 0: not asked */
 	const char *agent, *model, *repo; /* borrowed; NULL: not asked */
 };
-/* ERR_USAGE names the option. */
-NODISCARD int session_choice_read(struct cmd_ctx *ctx, struct session_choice *out, struct err *err);
 bool session_choice_any(const struct session_choice *w); /* was anything asked? */
 /* One that can't be read is taken, so that the command names it. */
 bool session_choice_takes(const struct session_choice *w, const struct catalog *c,
 			  const struct session_file *f);
 /* Leaves in @p those that are taken. */
 void session_choice_past(const struct session_choice *w, const struct catalog *c, struct past *p);
-/* The three in one, for a command that asks nothing else of the catalog. */
-NODISCARD int past_choose(struct cmd_ctx *ctx, struct past *p, struct err *err);
 
 #endif

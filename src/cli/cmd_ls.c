@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "catalog/choice.h"
+#include "cli/choice_options.h"
 #include "cli/lib/cmd_priv.h"
 #include "cli/ls_rows.h"
 #include "phrase/describe.h"

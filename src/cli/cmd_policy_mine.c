@@ -8,7 +8,7 @@
 
 #include "action/waiver_lookup.h"
 #include "catalog/answers.h"
-#include "catalog/choice.h"
+#include "cli/choice_options.h"
 #include "check/past.h"
 #include "cli/lib/cmd_priv.h"
 #include "cli/lib/policy_file.h"

@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "action/shell.h"
-#include "catalog/choice.h"
+#include "cli/choice_options.h"
 #include "check/past.h"
 #include "cli/lib/cmd_priv.h"
 #include "cli/lib/policy_file.h"

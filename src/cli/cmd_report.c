@@ -4,7 +4,7 @@
 #include <string.h>
 #include <time.h>
 
-#include "catalog/choice.h"
+#include "cli/choice_options.h"
 #include "check/past.h"
 #include "check/summary.h"
 #include "cli/lib/cmd_priv.h"

@@ -4,7 +4,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "catalog/choice.h"
+#include "cli/choice_options.h"
 #include "cli/lib/cmd_priv.h"
 #include "cli/lib/progress.h"
 #include "phrase/describe.h"

@@ -1,0 +1,67 @@
+#include "cli/choice_options.h"
+
+#include <string.h>
+#include <time.h>
+
+#include "base/clock.h"
+#include "cli/lib/cmd_priv.h"
+
+/* "2026-11-21" or "2026-11-21T10:30", of the local zone. */
+static bool choice_options_date(const char *text, int64_t *us_out)
+{
+	static const char *const form[] = { "%Y-%m-%d", "%Y-%m-%dT%H:%M", "%Y-%m-%dT%H:%M:%S" };
+	/* strptime takes "26" for a year of the Roman empire */
+	for (size_t i = 0; i < ARRAY_LEN(form) && strspn(text, "0123456789") == 4; i++) {
+		struct tm tm = { .tm_isdst = -1 };
+		const char *end = strptime(text, form[i], &tm);
+		if (end && !*end) {
+			*us_out = (int64_t)mktime(&tm) * 1000000;
+			return true;
+		}
+	}
+	return false;
+}
+
+static bool choice_options_span(const char *text, int64_t *us_out)
+{
+	int64_t us;
+	if (!clock_parse_span(text, &us) || us <= 0)
+		return false;
+	*us_out = clock_wall_us() - us;
+	return true;
+}
+
+static int choice_options_time(struct cmd_ctx *ctx, const char *option, int64_t *out,
+			       struct err *err)
+{
+	const char *text = cmd_opt(ctx, option);
+	if (!text || choice_options_span(text, out) || choice_options_date(text, out))
+		return 0;
+	return err_set(err, ERR_USAGE,
+		       "--%s: expected a span such as 30d, 12h or 90m, or a date, got '%s'", option,
+		       text);
+}
+
+int session_choice_read(struct cmd_ctx *ctx, struct session_choice *out, struct err *err)
+{
+	*out = (struct session_choice){ .agent = cmd_opt(ctx, "agent"),
+					.model = cmd_opt(ctx, "model"),
+					.repo = cmd_opt(ctx, "repo") };
+	return choice_options_time(ctx, "since", &out->since_us, err) < 0
+		       ? -1
+		       : choice_options_time(ctx, "until", &out->until_us, err);
+}
+
+int past_choose(struct cmd_ctx *ctx, struct past *p, struct err *err)
+{
+	struct session_choice choice;
+	if (session_choice_read(ctx, &choice, err) < 0)
+		return -1;
+	struct catalog *c = catalog_open(ctx->sessions);
+	session_choice_past(&choice, c, p);
+	const struct session_files files = { .item = p->file, .nr = p->nr_files };
+	if (files.nr)
+		catalog_finish_later(c, &files, ctx->sessions);
+	catalog_close(&c);
+	return 0;
+}

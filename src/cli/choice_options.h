@@ -1,0 +1,13 @@
+/* The options that choose sessions: --since, --until, --agent, --model, and --repo. */
+#ifndef CLI_CHOICE_OPTIONS_H
+#define CLI_CHOICE_OPTIONS_H
+
+#include "catalog/choice.h"
+
+/* ERR_USAGE names the option. */
+NODISCARD int session_choice_read(struct cmd_ctx *ctx, struct session_choice *out, struct err *err);
+/* Leaves in @p the sessions that the options choose, for a command that asks nothing else of the
+ * catalog. */
+NODISCARD int past_choose(struct cmd_ctx *ctx, struct past *p, struct err *err);
+
+#endif
