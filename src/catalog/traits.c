@@ -1,33 +1,80 @@
 #include "catalog/traits.h"
 
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/mem.h"
 #include "query/sql.h"
+#include "wire/event.h"
 
-/* json_each is not let through (query/sql.h); a sandbox with more than four repositories is found
- * by the first four. */
-#define REPO_SQL(n)                                                                                \
-	" UNION ALL SELECT 'repos',json_extract(body,'$.repos[" n                                  \
-	"].name') FROM event WHERE kind=200"                                                       \
-	" UNION ALL SELECT 'repos',json_extract(body,'$.repos[" n                                  \
-	"].dir') FROM event WHERE kind=200"
+static const char traits_names[] =
+	"SELECT 'agents',json_extract(body,'$.name') FROM event WHERE kind=400"
+	" UNION ALL SELECT 'models',json_extract(body,'$.model') FROM event WHERE kind IN (400,430,431)";
+/* bodies may be longer than a cell: they are read one by one */
+static const char traits_boxes[] = "SELECT seq FROM event WHERE kind=200 ORDER BY seq";
 
-static const char traits_sql[] =
-	"SELECT DISTINCT * FROM (SELECT 'agents',json_extract(body,'$.name') AS v FROM event WHERE kind=400"
-	" UNION ALL SELECT 'models',json_extract(body,'$.model') FROM event WHERE kind IN (400,430,431)" //
-	REPO_SQL("0") REPO_SQL("1") REPO_SQL("2") REPO_SQL("3") ") WHERE v IS NOT NULL AND v<>''";
+static void traits_add(json_t *traits, const char *key, const char *name)
+{
+	size_t i;
+	json_t *one, *list = json_object_get(traits, key);
+	if (!name || !*name)
+		return;
+	json_array_foreach(list, i, one)
+	{
+		const char *known = json_string_value(one);
+		if (known && !strcmp(known, name))
+			return;
+	}
+	json_array_append_new(list, json_bytes_z(name));
+}
+
+static int traits_repositories(struct session *s, uint64_t seq, json_t *traits, struct err *err)
+{
+	struct arena arena = ARENA_INIT;
+	struct event ev;
+	size_t i;
+	json_t *repo;
+	int rc = session_event(s, seq, &ev, &arena, err);
+	CLEANUP(json_release)
+	json_t *body = rc == 0 && ev.body ? json_parse(ev.body, ev.len, "event", err) : NULL;
+	json_array_foreach(json_object_get(body, "repos"), i, repo)
+	{
+		CLEANUP(buf_release) struct buf dir = BUF_INIT;
+		traits_add(traits, "repos", json_str(repo, "name", NULL));
+		if (json_get_bytes(json_object_get(repo, "dir"), &dir))
+			traits_add(traits, "repos", buf_cstr(&dir));
+	}
+	arena_release(&arena);
+	return rc;
+}
+
+static int traits_fill(struct session *s, json_t *traits, struct err *err)
+{
+	struct sql_table t;
+	if (sql_own(s, traits_names, SIZE_MAX, &t, err) < 0)
+		return -1;
+	for (size_t i = 0; i + 1 < t.rows * t.cols; i += t.cols)
+		if (t.cell[i])
+			traits_add(traits, t.cell[i], t.cell[i + 1]);
+	sql_table_release(&t);
+	int rc = sql_own(s, traits_boxes, SIZE_MAX, &t, err);
+	if (rc < 0)
+		return -1;
+	for (size_t i = 0; rc == 0 && i < t.rows; i++)
+		rc = traits_repositories(s, strtoull(t.cell[i], NULL, 10), traits, err);
+	sql_table_release(&t);
+	return rc;
+}
 
 json_t *session_traits(struct session *s, struct err *err)
 {
-	struct sql_table t;
-	if (sql_own(s, traits_sql, SIZE_MAX, &t, err) < 0)
+	json_t *traits = json_object();
+	json_put(traits, "agents", json_array());
+	json_put(traits, "models", json_array());
+	json_put(traits, "repos", json_array());
+	if (traits_fill(s, traits, err) < 0) {
+		json_decref(traits);
 		return NULL;
-	json_t *o = json_object();
-	json_put(o, "agents", json_array());
-	json_put(o, "models", json_array());
-	json_put(o, "repos", json_array());
-	for (size_t i = 0; i + 1 < t.rows * t.cols; i += t.cols)
-		if (t.cell[i] && t.cell[i + 1])
-			json_array_append_new(json_object_get(o, t.cell[i]),
-					      json_bytes_z(t.cell[i + 1]));
-	sql_table_release(&t);
-	return o;
+	}
+	return traits;
 }
