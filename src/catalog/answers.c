@@ -18,11 +18,12 @@ static json_t *answers_wanted(const json_t *requested)
 
 json_t *human_answer(const struct past_action *a)
 {
-	if (!a->requested || a->suite || strcmp(json_str(a->row, "by", ""), "human") != 0)
+	if (a->suite || strcmp(json_str(a->row, "by", ""), "human") != 0)
 		return NULL;
 	json_t *o = json_object();
 	json_put_int(o, "id", (int64_t)a->id);
 	json_put_str(o, "decision", json_str(a->row, "decision", ""));
-	json_put(o, "wanted", answers_wanted(a->requested));
+	if (a->requested)
+		json_put(o, "wanted", answers_wanted(a->requested));
 	return o;
 }

@@ -4,8 +4,9 @@
 
 #include "check/past.h"
 
-/* One answer as the catalog keeps it: {"id", "decision", "wanted"}; wanted is what patterns are
- * held against. NULL: nobody answered it. Returns owned. */
+/* One answer as the catalog keeps it: {"id", "decision", "wanted"}; "wanted" has the fields that
+ * patterns are matched against, and is missing if the action was redacted. NULL: you didn't decide
+ * this action. Returns owned. */
 json_t *human_answer(const struct past_action *a) NODISCARD;
 
 #endif

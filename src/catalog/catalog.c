@@ -35,6 +35,7 @@ static void catalog_add(struct catalog *c, char *path)
 	struct err none = ERR_INIT;
 	struct shard *s;
 	if (shard_open(&s, path, &none) < 0) {
+		c->damaged += none.code == ERR_DAMAGED;
 		strv_push(&c->odd, path);
 		free(path);
 		return;
@@ -88,6 +89,13 @@ void catalog_close(struct catalog **cp)
 	free(c);
 }
 
+void catalog_doubt(struct catalog *c)
+{
+	for (size_t i = c->nr; i-- > 0;)
+		if (!shard_intact(c->shard[i].path))
+			shard_distrust(c->shard[i].shard);
+}
+
 /* A file may be in two shards while one replaces the other. */
 static const struct catalog_entry *catalog_entry_of(const struct catalog *c,
 						    const struct session_file *f)
@@ -106,7 +114,8 @@ static const struct catalog_entry *catalog_entry_of(const struct catalog *c,
 	for (; low < c->entries && !strcmp(c->entry[low].file, name); low++) {
 		const struct catalog_entry *e = &c->entry[low];
 		const struct shard_session *s = shard_at(c->shard[e->shard].shard, e->at);
-		if (s->size == f->size && s->mtime_us == f->mtime_us)
+		if (s->size == f->size && s->mtime_us == f->mtime_us &&
+		    !shard_damaged(c->shard[e->shard].shard))
 			return e;
 	}
 	return NULL;
@@ -130,7 +139,40 @@ const struct shard_session *catalog_find(const struct catalog *c, const struct s
 json_t *catalog_details(const struct catalog *c, const struct session_file *f)
 {
 	const struct catalog_entry *e = catalog_find(c, f) ? catalog_entry_of(c, f) : NULL;
-	return e ? shard_details(c->shard[e->shard].shard, e->at) : NULL;
+	json_t *details = e ? shard_details(c->shard[e->shard].shard, e->at) : NULL;
+	if (details && shard_damaged(c->shard[e->shard].shard)) {
+		json_decref(details);
+		details = NULL;
+	}
+	return details;
+}
+
+bool catalog_place_of(const struct catalog *c, const struct session_file *f, size_t *shard_out,
+		      size_t *at_out)
+{
+	const struct catalog_entry *e = catalog_find(c, f) ? catalog_entry_of(c, f) : NULL;
+	*shard_out = e ? e->shard : 0;
+	*at_out = e ? e->at : 0;
+	return e != NULL;
+}
+
+size_t catalog_shard_count(const struct catalog *c)
+{
+	return c->nr;
+}
+
+struct shard *catalog_shard(const struct catalog *c, size_t i, const char **path_out)
+{
+	*path_out = c->shard[i].path;
+	return c->shard[i].shard;
+}
+
+size_t catalog_damaged(const struct catalog *c)
+{
+	size_t damaged = c->damaged;
+	for (size_t i = 0; i < c->nr; i++)
+		damaged += shard_damaged(c->shard[i].shard);
+	return damaged;
 }
 
 void catalog_ask(struct catalog *c, const struct filter *f)
@@ -151,6 +193,6 @@ void catalog_finish_later(const struct catalog *c, const struct session_files *f
 	size_t due = 0;
 	for (size_t i = 0; i < files->nr; i++)
 		due += catalog_settled(&files->item[i]) && !catalog_known(c, &files->item[i], NULL);
-	if (due >= CATALOG_DUE && access(dir, W_OK) == 0)
+	if ((due >= CATALOG_DUE || catalog_damaged(c)) && access(dir, W_OK) == 0)
 		catalog_background(dir);
 }

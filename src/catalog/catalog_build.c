@@ -1,7 +1,9 @@
 /* Writing the shards that are missing, in two processes. */
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
@@ -75,12 +77,30 @@ static int catalog_build_publish(const struct catalog_build *b, size_t from, siz
 			rc = err_set(err, ERR_BUSY, "a session was changed");
 	}
 	if (rc == 0 && rename(draft, path) < 0)
-		rc = err_sys(err, "cannot write '%s'", path);
+		rc = errno == ENOENT /* a redaction has removed the draft */
+			     ? err_set(err, ERR_BUSY, "a session was changed")
+			     : err_sys(err, "cannot write '%s'", path);
 	if (rc < 0)
 		unlink(draft);
 	if (lock >= 0)
 		close(lock);
 	return rc;
+}
+
+/* One session is done. At most PIPE_BUF bytes, so that the two builders' reports don't mix. */
+struct catalog_report {
+	size_t at; /* in due */
+	bool added;
+	char why[240];
+};
+
+static int catalog_build_report(int report, size_t at, const struct err *left_out)
+{
+	struct catalog_report r = { .at = at, .added = !left_out };
+	if (left_out)
+		snprintf(r.why, sizeof(r.why), "%s", left_out->text);
+	/* a failure: the reader was interrupted */
+	return write(report, &r, sizeof(r)) == (ssize_t)sizeof(r) ? 0 : -1;
 }
 
 static int catalog_build_one(const struct catalog_build *b, size_t from, size_t to, int report)
@@ -96,8 +116,7 @@ static int catalog_build_one(const struct catalog_build *b, size_t from, size_t 
 		bool added = catalog_add_session(m, b->due[i], &left_out) == 0;
 		if (!added)
 			shard_maker_leave(m, &about);
-		if (write(report, added ? "+" : "-", 1) < 0) /* nobody waits: ended */
-			rc = -1;
+		rc = catalog_build_report(report, i, added ? NULL : &left_out);
 	}
 	if (rc == 0 && shard_maker_count(m))
 		rc = catalog_build_publish(b, from, to, m, &err);
@@ -120,21 +139,24 @@ static NORETURN void catalog_build_child(const struct catalog_build *b, size_t w
 	_exit(status);
 }
 
-static bool catalog_build_watch(int report, size_t all, catalog_step_fn *fn, void *self,
-				size_t *added)
+static bool catalog_build_watch(const struct catalog_build *b, int report, catalog_step_fn *fn,
+				void *self, size_t *added)
 {
-	char said[256];
+	struct catalog_report r;
 	size_t done = 0;
-	bool goes_on = true;
+	bool continues = true;
 	ssize_t n;
-	while (goes_on &&
-	       ((n = read(report, said, sizeof(said))) > 0 || (n < 0 && errno == EINTR))) {
-		for (ssize_t i = 0; i < n; i++)
-			*added += said[i] == '+';
-		done += n > 0 ? (size_t)n : 0;
-		goes_on = fn(self, done, all);
+	while (continues && ((n = read(report, &r, sizeof(r))) == (ssize_t)sizeof(r) ||
+			     (n < 0 && errno == EINTR))) {
+		if (n < 0) {
+			continues = fn(self, done, b->nr, NULL, NULL);
+			continue;
+		}
+		*added += r.added;
+		continues = fn(self, ++done, b->nr, catalog_name(b->due[r.at]->path),
+			       r.added ? NULL : r.why);
 	}
-	return goes_on;
+	return continues;
 }
 
 static int catalog_build_run(const struct catalog_build *b, catalog_step_fn *fn, void *self,
@@ -154,7 +176,7 @@ static int catalog_build_run(const struct catalog_build *b, catalog_step_fn *fn,
 		failed += pid[i] < 0;
 	}
 	close(report[1]);
-	bool whole = catalog_build_watch(report[0], b->nr, fn, self, added);
+	bool whole = catalog_build_watch(b, report[0], fn, self, added);
 	close(report[0]);
 	for (size_t i = 0; i < CATALOG_BUILDERS; i++) {
 		int status = 0;
@@ -178,6 +200,23 @@ static int catalog_build_begin(const char *place, int *fd_out, struct err *err)
 	return 0;
 }
 
+/* Drafts of builders that were killed. */
+static void catalog_build_tidy(const char *place)
+{
+	DIR *d = opendir(place);
+	struct dirent *e;
+	int lock = catalog_lock(place); /* a redaction may be writing one */
+	while (d && (e = readdir(d))) {
+		CLEANUP(free_ptr) char *path = path_join(place, e->d_name);
+		if (strstr(e->d_name, ".shard."))
+			unlink(path);
+	}
+	if (d)
+		closedir(d);
+	if (lock >= 0)
+		close(lock);
+}
+
 int catalog_build(const char *dir, size_t least, catalog_step_fn *fn, void *self, size_t *added_out,
 		  struct err *err)
 {
@@ -186,14 +225,17 @@ int catalog_build(const char *dir, size_t least, catalog_step_fn *fn, void *self
 	struct catalog *c = catalog_open(dir);
 	int rc = session_files_list(&b.files, dir, err);
 	*added_out = 0;
+	catalog_doubt(c);
 	if (rc == 0)
 		catalog_build_plan(&b, c);
-	bool wanted = rc == 0 && b.fresh && b.fresh >= least;
+	bool wanted = rc == 0 && ((b.fresh && b.fresh >= least) || catalog_damaged(c));
 	int busy = -1;
 	if (wanted)
 		rc = dir_make(place, 0700, err);
 	if (wanted && rc == 0)
 		rc = catalog_build_begin(place, &busy, err);
+	if (wanted && rc == 0)
+		catalog_build_tidy(place);
 	if (wanted && rc == 0)
 		rc = catalog_build_run(&b, fn, self, added_out, err);
 	for (size_t k = 0; wanted && rc == 0 && k < c->nr; k++)

@@ -17,6 +17,7 @@ struct catalog {
 	struct catalog_shard *shard;
 	size_t nr, cap;
 	struct strv odd;	     /* paths of shards that can't be read */
+	size_t damaged;		     /* of these; the others are of older versions */
 	struct catalog_entry *entry; /* by file */
 	size_t entries, entry_cap;
 };

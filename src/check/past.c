@@ -116,13 +116,46 @@ static int past_several(struct session *s, const uint64_t *seqs, size_t nr, stru
 	return rc;
 }
 
+int past_some(struct session *s, const uint64_t *ids, size_t nr, past_fn *fn, void *self,
+	      struct err *err)
+{
+	return past_several(s, ids, nr, NULL, fn, self, err);
+}
+
+/* Every action: the numbers of a page are read in one scan of the events. */
+static int past_every(struct session *s, struct working *w, past_fn *fn, void *self,
+		      struct err *err)
+{
+	uint64_t seqs[PAGE], at = 0;
+	size_t nr = PAGE;
+	int rc = 0;
+	while (rc == 0 && nr == PAGE) {
+		CLEANUP(free_ptr)
+		char *sql =
+			mem_printf("SELECT seq FROM event NOT INDEXED WHERE kind=%d AND seq>%llu "
+				   "ORDER BY seq LIMIT %d",
+				   EV_ACTION_REQUESTED, (unsigned long long)at, PAGE);
+		struct sql_table t;
+		rc = sql_own(s, sql, PAGE, &t, err);
+		if (rc < 0)
+			break;
+		for (nr = 0; nr < t.rows; nr++)
+			at = seqs[nr] = strtoull(t.cell[nr], NULL, 10);
+		sql_table_release(&t);
+		rc = past_several(s, seqs, nr, w, fn, self, err);
+	}
+	return rc;
+}
+
 int past_each(struct session *s, const char *text, struct working *w, past_fn *fn, void *self,
 	      struct err *err)
 {
 	struct filter *f = NULL;
 	uint64_t seqs[PAGE], at = 0;
 	size_t nr = PAGE;
-	if (cmd_filter_text(text ? text : "", &f, err) < 0)
+	if (!text || !*text)
+		return past_every(s, w, fn, self, err);
+	if (cmd_filter_text(text, &f, err) < 0)
 		return -1;
 	int rc = 0;
 	while (rc == 0 && nr == PAGE) {
@@ -161,8 +194,18 @@ int past_held(struct session *s, struct working *w, past_fn *fn, void *self, str
 	return past_with_event(s, "kind=102", w, fn, self, err);
 }
 
+void past_left_out(struct past *p, const struct err *why)
+{
+	FILE *out = p->working.ctx->err;
+	p->unread++;
+	progress_clear(&p->working);
+	fprintf(out, "sandglass: left out: ");
+	cmd_print_safe(out, why->text, strlen(why->text), false);
+	fputc('\n', out);
+}
+
 /* Hands every session of @p to @each; one that fails is named, counted and left out. */
-static void past_sessions_each(struct cmd_ctx *ctx, struct past *p, const char *filter,
+static void past_sessions_each(struct past *p, const char *filter,
 			       int (*each)(struct session *, const char *, struct working *,
 					   past_fn *, void *, struct err *),
 			       past_fn *fn, void *self)
@@ -175,13 +218,8 @@ static void past_sessions_each(struct cmd_ctx *ctx, struct past *p, const char *
 		if (p->known && p->nr_files && p->known(self, &p->file[i]))
 			continue;
 		if (session_open(&s, p->paths.item[i], &why) < 0 ||
-		    each(s, filter, p->paths.nr > 1 ? NULL : &p->working, fn, self, &why) < 0) {
-			p->unread++;
-			progress_clear(&p->working);
-			fprintf(ctx->err, "sandglass: left out: ");
-			cmd_print_safe(ctx->err, why.text, strlen(why.text), false);
-			fputc('\n', ctx->err);
-		}
+		    each(s, filter, p->paths.nr > 1 ? NULL : &p->working, fn, self, &why) < 0)
+			past_left_out(p, &why);
 		session_close(&s);
 	}
 	progress_clear(&p->working);
@@ -199,24 +237,22 @@ static int past_decided_of(struct session *s, const char *filter, struct working
 		      : past_with_event(s, "kind=103", w, fn, self, err);
 }
 
-int past_all(struct cmd_ctx *ctx, struct past *p, const char *filter, past_fn *fn, void *self,
-	     struct err *err)
+int past_all(struct past *p, const char *filter, past_fn *fn, void *self, struct err *err)
 {
 	struct filter *f = NULL;
 	if (filter && cmd_filter_text(filter, &f, err) < 0) /* said once, not for each file */
 		return -1;
 	filter_free(&f);
-	past_sessions_each(ctx, p, filter, past_each, fn, self);
+	past_sessions_each(p, filter, past_each, fn, self);
 	return 0;
 }
 
-int past_decided(struct cmd_ctx *ctx, struct past *p, const char *filter, past_fn *fn, void *self,
-		 struct err *err)
+int past_decided(struct past *p, const char *filter, past_fn *fn, void *self, struct err *err)
 {
 	struct filter *f = NULL;
 	if (filter && cmd_filter_text(filter, &f, err) < 0)
 		return -1;
 	filter_free(&f);
-	past_sessions_each(ctx, p, filter, past_decided_of, fn, self);
+	past_sessions_each(p, filter, past_decided_of, fn, self);
 	return 0;
 }

@@ -40,12 +40,17 @@ void past_release(struct past *p);
 NODISCARD int past_each(struct session *s, const char *filter, struct working *w, past_fn *fn,
 			void *self, struct err *err);
 /* The same over all sessions of @p; one that cannot be read is named, counted and left out. */
-NODISCARD int past_all(struct cmd_ctx *ctx, struct past *p, const char *filter, past_fn *fn,
-		       void *self, struct err *err);
+NODISCARD int past_all(struct past *p, const char *filter, past_fn *fn, void *self,
+		       struct err *err);
 /* The same for the actions that a reviewer decided; with @filter, those of them that match. */
-NODISCARD int past_decided(struct cmd_ctx *ctx, struct past *p, const char *filter, past_fn *fn,
-			   void *self, struct err *err);
+NODISCARD int past_decided(struct past *p, const char *filter, past_fn *fn, void *self,
+			   struct err *err);
 NODISCARD int past_decided_in(struct session *s, past_fn *fn, void *self, struct err *err);
+/* The actions @ids of one session. */
+NODISCARD int past_some(struct session *s, const uint64_t *ids, size_t nr, past_fn *fn, void *self,
+			struct err *err);
+/* Names a session that is left out, and counts it. */
+void past_left_out(struct past *p, const struct err *why);
 /* Those of one session that were held for a reviewer, oldest first: few rows of a long session are
  * made. */
 NODISCARD int past_held(struct session *s, struct working *w, past_fn *fn, void *self,

@@ -52,6 +52,25 @@ int session_choice_read(struct cmd_ctx *ctx, struct session_choice *out, struct 
 		       : choice_options_time(ctx, "until", &out->until_us, err);
 }
 
+void choice_catalog_end(struct cmd_ctx *ctx, struct catalog **c, const struct session_files *files)
+{
+	size_t damaged = catalog_damaged(*c);
+	if (damaged && !ctx->quiet)
+		fprintf(ctx->err,
+			"sandglass: catalog: %zu damaged %s ignored; 'sandglass index --catalog' "
+			"replaces damaged shards\n",
+			damaged, damaged == 1 ? "shard is" : "shards are");
+	if (files->nr)
+		catalog_finish_later(*c, files, ctx->sessions);
+	catalog_close(c);
+}
+
+void choice_catalog_done(struct cmd_ctx *ctx, struct catalog **c, const struct past *p)
+{
+	const struct session_files files = { .item = p->file, .nr = p->nr_files };
+	choice_catalog_end(ctx, c, &files);
+}
+
 int past_choose(struct cmd_ctx *ctx, struct past *p, struct err *err)
 {
 	struct session_choice choice;
@@ -59,9 +78,6 @@ int past_choose(struct cmd_ctx *ctx, struct past *p, struct err *err)
 		return -1;
 	struct catalog *c = catalog_open(ctx->sessions);
 	session_choice_past(&choice, c, p);
-	const struct session_files files = { .item = p->file, .nr = p->nr_files };
-	if (files.nr)
-		catalog_finish_later(c, &files, ctx->sessions);
-	catalog_close(&c);
+	choice_catalog_done(ctx, &c, p);
 	return 0;
 }

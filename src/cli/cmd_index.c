@@ -85,10 +85,19 @@ static void cmd_index_one(struct work *w, const char *path, bool named)
 		cmd_index_told(w, whole ? 1 : -1, &err);
 }
 
-static bool cmd_index_catalog_step(void *self, size_t done, size_t all)
+static bool cmd_index_catalog_step(void *self, size_t done, size_t all, const char *file,
+				   const char *left_out)
 {
-	const struct work *w = self;
-	if (w->shows)
+	struct work *w = self;
+	if (left_out) {
+		CLEANUP(buf_release) struct buf line = BUF_INIT;
+		cmd_safe(&line, file, strlen(file), false);
+		buf_puts(&line, ": ");
+		cmd_safe(&line, left_out, strlen(left_out), false);
+		fprintf(w->ctx->err, "%ssandglass: catalog: left out %s\n",
+			w->shows ? "\r\x1b[K" : "", buf_cstr(&line));
+	}
+	if (w->shows && all)
 		fprintf(w->ctx->err, "\rcatalog: %3zu %% of %zu sessions, ^C ends it\x1b[K",
 			done * 100 / all, all);
 	return !asked_to_end;

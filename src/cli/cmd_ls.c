@@ -137,7 +137,6 @@ int cmd_ls(struct cmd_ctx *ctx)
 		ls_rows_take(&rows, &files.item[i]);
 		left += before == rows.max;
 	}
-	catalog_finish_later(catalog, &files, ctx->sessions);
 	ls_rows_ask(&rows);
 	ls_rows_print(ctx, &rows);
 	size_t shown = rows.nr;
@@ -149,7 +148,7 @@ int cmd_ls(struct cmd_ctx *ctx)
 	if (!shown && !ctx->quiet && !ctx->json)
 		say_none(ctx, cmd_word(ctx, 0) || filter || session_choice_any(&choice),
 			 files.others);
-	catalog_close(&catalog);
+	choice_catalog_end(ctx, &catalog, &files);
 	filter_free(&filter);
 	session_files_release(&files);
 	return EXIT_DONE;

@@ -37,6 +37,8 @@ struct mine {
 	json_t *known; /* text of a deed -> its place */
 	json_t *tried; /* pattern -> approvals that it covers, 0: it is not proved */
 	struct waiver_lookup *lookup;
+	/* answers left out: the action was redacted, or its kind is unknown */
+	size_t redacted, unknown, redacted_denials, unknown_denials;
 	struct catalog *catalog;
 	struct rule_found *rule;
 	size_t nr_rules, cap_rules;
@@ -78,9 +80,16 @@ static void cmd_policy_mine_count(struct mine *m, const char *session, const jso
 	json_t *wanted = json_object_get(answer, "wanted");
 	bool approved = !strcmp(d, "approve") || !strcmp(d, "promote"),
 	     denied = !strcmp(d, "deny") || !strcmp(d, "deny_pause");
-	struct deed *deed = wanted && (approved || denied) ? deed_of(m, wanted) : NULL;
-	if (!deed)
+	if (!approved && !denied)
 		return;
+	struct deed *deed = wanted ? deed_of(m, wanted) : NULL;
+	if (!deed) {
+		m->redacted_denials += !wanted && denied;
+		m->redacted += !wanted && approved;
+		m->unknown_denials += wanted && denied;
+		m->unknown += wanted && approved;
+		return;
+	}
 	deed->approved += approved;
 	deed->denied += denied;
 	if (approved && !deed->session) {
@@ -254,6 +263,31 @@ static const char *cmd_policy_mine_key_of(const char *kind)
 							 : "tool";
 }
 
+/* A rule may cover a denial that nobody can look at. */
+static void cmd_policy_mine_print_left_out(struct cmd_ctx *ctx, const struct mine *m)
+{
+	size_t denials = m->redacted_denials + m->unknown_denials,
+	       all = denials + m->redacted + m->unknown;
+	if (!all)
+		return;
+	if (ctx->json) {
+		json_t *o = json_object(), *left = json_object();
+		json_put_int(left, "redacted_denials", (int64_t)m->redacted_denials);
+		json_put_int(left, "unknown_denials", (int64_t)m->unknown_denials);
+		json_put_int(left, "redacted_approvals", (int64_t)m->redacted);
+		json_put_int(left, "unknown_approvals", (int64_t)m->unknown);
+		json_put(o, "left_out", left);
+		cmd_json(ctx, o);
+		return;
+	}
+	fprintf(ctx->err,
+		"sandglass: left out: %zu denials and %zu approvals of redacted actions, %zu and %zu "
+		"of unknown kinds\n",
+		m->redacted_denials, m->redacted, m->unknown_denials, m->unknown);
+	if (denials)
+		fprintf(ctx->err, "  no rule below was tested against these denials\n");
+}
+
 static void cmd_policy_mine_print(struct cmd_ctx *ctx, const struct mine *m)
 {
 	size_t approved = 0, answered = 0, denied = 0;
@@ -312,7 +346,6 @@ static void mine_release(struct mine *m)
 	for (size_t i = 0; i < m->nr_rules; i++)
 		rule_release(&m->rule[i]);
 	waiver_lookup_free(&m->lookup);
-	catalog_close(&m->catalog);
 	json_decref(m->known);
 	json_decref(m->tried);
 	free(m->deed);
@@ -327,18 +360,23 @@ int cmd_policy_mine(struct cmd_ctx *ctx)
 			  .catalog = catalog_open(ctx->sessions) };
 	struct past past = { 0 };
 	struct err err = ERR_INIT;
-	int rc = past_sessions(ctx, 1, &past, &err);
+	struct session_choice choice;
+	int rc = session_choice_read(ctx, &choice, &err);
 	if (rc == 0)
-		rc = past_choose(ctx, &past, &err);
+		rc = past_sessions(ctx, 1, &past, &err);
+	if (rc == 0)
+		session_choice_past(&choice, m.catalog, &past);
 	past.known = cmd_opt(ctx, "filter") ? NULL : cmd_policy_mine_known;
 	if (rc == 0)
-		rc = past_decided(ctx, &past, cmd_opt(ctx, "filter"), cmd_policy_mine_gather, &m,
-				  &err);
+		rc = past_decided(&past, cmd_opt(ctx, "filter"), cmd_policy_mine_gather, &m, &err);
+	choice_catalog_done(ctx, &m.catalog, &past);
 	past_release(&past);
 	for (size_t i = 0; rc == 0 && i < m.nr; i++)
 		if (m.deed[i].approved && !m.deed[i].answered)
 			cmd_policy_mine_propose(&m, &m.deed[i]);
 	drop_idle(&m);
+	if (rc == 0)
+		cmd_policy_mine_print_left_out(ctx, &m);
 	if (rc == 0)
 		cmd_policy_mine_print(ctx, &m);
 	size_t nr = m.nr_rules;

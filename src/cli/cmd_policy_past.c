@@ -10,13 +10,11 @@
 
 #include "action/shell.h"
 #include "cli/choice_options.h"
-#include "check/past.h"
 #include "cli/lib/cmd_priv.h"
 #include "cli/lib/policy_file.h"
+#include "cli/policy_past.h"
 #include "base/mem.h"
 #include "query/row.h"
-
-enum change { SAME, NOW_DENIED, NOW_ASKED, NOW_ALLOWED, NOW_ALLOWED_AGAINST, CHANGES };
 
 static const char *const change_text[] = {
 	[SAME] = "same",
@@ -28,37 +26,18 @@ static const char *const change_text[] = {
 static const char *const change_word[] = { "same", "now_denied", "now_asked", "now_allowed",
 					   "now_allowed_against_person" };
 
-/* What would change in the same way, however often it was done. */
-struct group {
-	enum change change;
-	char *what, *rule;
-	char *session, *last; /* first and last one that has it */
-	uint64_t first;
-	size_t actions, sessions;
-};
-
-struct past_policy {
-	struct cmd_ctx *ctx;
-	struct past *past; /* borrowed */
-	struct policy *policy;
-	size_t n[CHANGES], functions;
-	struct group *group;
-	size_t groups, group_cap;
-	json_t *known; /* text of a group -> its number; NULL where one session needs no table */
-};
-
-static struct group *cmd_policy_past_group_of(struct past_policy *p, enum change c,
-					      const char *what, const char *rule)
+static size_t cmd_policy_past_group_of(struct past_policy *p, enum change c, const char *what,
+				       const char *rule)
 {
 	CLEANUP(free_ptr) char *key = mem_printf("%d\n%s\n%s", (int)c, what, rule);
 	const json_t *at = json_object_get(p->known, key);
 	if (at)
-		return &p->group[json_integer_value(at)];
+		return (size_t)json_integer_value(at);
 	json_object_set_new_nocheck(p->known, key, json_integer((json_int_t)p->groups));
 	GROW(p->group, p->groups, p->group_cap);
-	struct group *g = &p->group[p->groups++];
-	*g = (struct group){ .change = c, .what = mem_strdup(what), .rule = mem_strdup(rule) };
-	return g;
+	p->group[p->groups] =
+		(struct group){ .change = c, .what = mem_strdup(what), .rule = mem_strdup(rule) };
+	return p->groups++;
 }
 
 /* The command that counts: "sh -c" and its like only lead to it. */
@@ -88,14 +67,12 @@ static void cmd_policy_past_put_common(const json_t *row, const struct judgement
 		buf_puts(out, command ? " *" : "*");
 }
 
-static void cmd_policy_past_count(struct past_policy *p, const struct past_action *a, enum change c,
-				  const char *what, const char *rule)
+void policy_past_count(struct past_policy *p, size_t group, const char *session, uint64_t id)
 {
-	struct group *g = cmd_policy_past_group_of(p, c, what, rule);
-	const char *session = session_id(a->s);
+	struct group *g = &p->group[group];
 	if (!g->session) {
 		g->session = mem_strdup(session);
-		g->first = a->id;
+		g->first = id;
 	}
 	g->actions++;
 	if (g->last && !strcmp(g->last, session))
@@ -103,6 +80,28 @@ static void cmd_policy_past_count(struct past_policy *p, const struct past_actio
 	g->sessions++;
 	free(g->last);
 	g->last = mem_strdup(session);
+}
+
+static void cmd_policy_past_put_rule(const struct judgement *j, struct buf *out)
+{
+	const struct match *m = judgement_winner(j);
+	if (!m) {
+		buf_puts(out, "default");
+		return;
+	}
+	cmd_safe(out, m->rule->name, strlen(m->rule->name), false);
+	buf_printf(out, ", line %d%s", m->rule->line,
+		   m->state == MATCH_WHEN ? ": its function would decide" : "");
+}
+
+size_t policy_past_group(struct past_policy *p, enum change c, const json_t *row,
+			 const struct judgement *j)
+{
+	CLEANUP(buf_release) struct buf what = BUF_INIT, common = BUF_INIT, rule = BUF_INIT;
+	row_what(row, &what);
+	cmd_policy_past_put_common(row, j, buf_cstr(&what), &common);
+	cmd_policy_past_put_rule(j, &rule);
+	return cmd_policy_past_group_of(p, c, buf_cstr(&common), buf_cstr(&rule));
 }
 
 /* What needs a look first: against a person's word, then what would be allowed; of each what
@@ -171,17 +170,18 @@ static enum change cmd_policy_past_change_of(const json_t *row, bool suite, enum
 	return !ran && held && person ? NOW_ALLOWED_AGAINST : NOW_ALLOWED;
 }
 
+bool policy_past_shows(const struct past_policy *p, enum change c)
+{
+	return c != SAME && (!p->ctx->quiet || c == NOW_ALLOWED_AGAINST);
+}
+
 static void cmd_policy_past_tell(struct past_policy *p, const struct past_action *a, enum change c,
 				 const struct judgement *j)
 {
 	const struct match *m = judgement_winner(j);
 	CLEANUP(buf_release) struct buf what = BUF_INIT, line = BUF_INIT, rule = BUF_INIT;
 	row_what(a->row, &what);
-	bool shows = !p->ctx->quiet || c == NOW_ALLOWED_AGAINST;
-	if (p->ctx->json && !shows)
-		return;
-	if (shows)
-		progress_clear(&p->past->working);
+	progress_clear(&p->past->working);
 	if (p->ctx->json) {
 		json_t *o = json_object();
 		json_put_str(o, "session", session_id(a->s));
@@ -198,30 +198,15 @@ static void cmd_policy_past_tell(struct past_policy *p, const struct past_action
 	}
 	buf_printf(&line, "%s ", json_str(a->row, "kind", ""));
 	cmd_safe(&line, buf_cstr(&what), what.len, false);
-	if (m) {
-		cmd_safe(&rule, m->rule->name, strlen(m->rule->name), false);
-		buf_printf(&rule, ", line %d%s", m->rule->line,
-			   m->state == MATCH_WHEN ? ": its function would decide" : "");
-	} else {
-		buf_puts(&rule, "default");
-	}
-	if (p->known) {
-		CLEANUP(buf_release) struct buf common = BUF_INIT;
-		cmd_policy_past_put_common(a->row, j, buf_cstr(&what), &common);
-		cmd_policy_past_count(p, a, c, buf_cstr(&common), buf_cstr(&rule));
-	}
-	if (shows)
-		fprintf(p->ctx->out, "%s#%llu  %s: %s  (%s)\n", session_id(a->s),
-			(unsigned long long)a->id, change_text[c], buf_cstr(&line),
-			buf_cstr(&rule));
+	cmd_policy_past_put_rule(j, &rule);
+	fprintf(p->ctx->out, "%s#%llu  %s: %s  (%s)\n", session_id(a->s), (unsigned long long)a->id,
+		change_text[c], buf_cstr(&line), buf_cstr(&rule));
 }
 
-static int cmd_policy_past_each(void *self, const struct past_action *a, struct err *err)
+int policy_past_judge(const struct past_policy *p, const struct past_action *a,
+		      struct judgement *out, enum change *change_out, struct err *err)
 {
-	struct past_policy *p = self;
 	struct action_spec spec;
-	if (!a->requested) /* redacted: nothing is left that a policy could judge */
-		return 0;
 	if (action_spec_from_json(&spec, a->requested, err) < 0)
 		return -1;
 	const char *profile = json_str(a->row, "profile", NULL);
@@ -230,15 +215,29 @@ static int cmd_policy_past_each(void *self, const struct past_action *a, struct 
 					  .profile = profile,
 					  .agent = json_str(a->row, "agent", NULL),
 					  .box = json_str(a->row, "box", NULL) };
-	struct judgement j = { 0 };
-	policy_judge(&p->policy, 1, NULL, 0, 0, &subject, &j);
+	*out = (struct judgement){ 0 };
+	policy_judge(&p->policy, 1, NULL, 0, 0, &subject, out);
+	*change_out = cmd_policy_past_change_of(a->row, a->suite, out->verdict);
+	action_spec_release(&spec);
+	return 0;
+}
+
+int policy_past_each(void *self, const struct past_action *a, struct err *err)
+{
+	struct past_policy *p = self;
+	struct judgement j;
+	enum change c;
+	if (!a->requested) /* redacted: nothing is left that a policy could judge */
+		return 0;
+	if (policy_past_judge(p, a, &j, &c, err) < 0)
+		return -1;
 	p->functions += j.pending > 0;
-	enum change c = cmd_policy_past_change_of(a->row, a->suite, j.verdict);
 	p->n[c]++;
-	if (c != SAME)
+	if (c != SAME && p->known)
+		policy_past_count(p, policy_past_group(p, c, a->row, &j), session_id(a->s), a->id);
+	if (policy_past_shows(p, c))
 		cmd_policy_past_tell(p, a, c, &j);
 	judgement_release(&j);
-	action_spec_release(&spec);
 	return 0;
 }
 
@@ -273,6 +272,25 @@ static void sum_up(struct past_policy *p, size_t sessions)
 			p->functions);
 }
 
+static int cmd_policy_past_read(struct past_policy *p, struct err *err)
+{
+	struct cmd_ctx *ctx = p->ctx;
+	struct session_choice choice;
+	const char *filter = cmd_opt(ctx, "filter");
+	if (session_choice_read(ctx, &choice, err) < 0 || past_sessions(ctx, 2, p->past, err) < 0)
+		return -1;
+	struct catalog *c = catalog_open(ctx->sessions);
+	session_choice_past(&choice, c, p->past);
+	p->known = p->past->paths.nr > 1 && !ctx->json ? json_object() : NULL;
+	struct past_deeds *deeds = filter ? NULL : past_deeds_new(p, c);
+	p->deeds = deeds;
+	p->past->known = deeds ? past_deeds_known : NULL;
+	int rc = past_all(p->past, filter, policy_past_each, p, err);
+	past_deeds_free(&deeds);
+	choice_catalog_done(ctx, &c, p->past);
+	return rc;
+}
+
 int cmd_policy_past(struct cmd_ctx *ctx)
 {
 	struct past past = { 0 };
@@ -283,15 +301,9 @@ int cmd_policy_past(struct cmd_ctx *ctx)
 		return cmd_usage(ctx, "past: which policy file?");
 	if (policy_file_load(file, &p.policy, &err) < 0)
 		return cmd_fail(ctx, &err);
-	int rc = past_sessions(ctx, 2, &past, &err);
+	int rc = cmd_policy_past_read(&p, &err);
 	if (rc == 0)
-		rc = past_choose(ctx, &past, &err);
-	if (rc == 0) {
-		p.known = past.paths.nr > 1 && !ctx->json ? json_object() : NULL;
-		rc = past_all(ctx, &past, cmd_opt(ctx, "filter"), cmd_policy_past_each, &p, &err);
-		if (rc == 0)
-			sum_up(&p, past.paths.nr - past.unread);
-	}
+		sum_up(&p, past.paths.nr - past.unread);
 	past_release(&past);
 	groups_release(&p);
 	policy_free(&p.policy);

@@ -341,9 +341,7 @@ int cmd_report(struct cmd_ctx *ctx)
 		cmd_report_one_file(&f, &p, p.paths.item[i]);
 	}
 	progress_clear(&p.working);
-	const struct session_files files = { .item = p.file, .nr = p.nr_files };
-	catalog_finish_later(f.catalog, &files, ctx->sessions);
-	catalog_close(&f.catalog);
+	choice_catalog_done(ctx, &f.catalog, &p);
 	cmd_report_tell(&f);
 	size_t unread = p.unread;
 	past_release(&p);

@@ -217,8 +217,7 @@ static int search_all(struct search *q, struct err *err)
 		search_file(q, files.item[i].path);
 	}
 	progress_clear(&q->all);
-	catalog_finish_later(catalog, &files, q->ctx->sessions);
-	catalog_close(&catalog);
+	choice_catalog_end(q->ctx, &catalog, &files);
 	session_files_release(&files);
 	return 0;
 }

@@ -1,31 +1,32 @@
-#include "query/shard.h"
+#include "query/shard_priv.h"
 
-#include <sqlite3.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
+#include "base/fd.h"
 #include "base/leb128.h"
 #include "base/mem.h"
+#include "query/shard_vfs.h"
 #include "query/shard_words.h"
+#include "record/read/page_checksum.h"
 #include "record/read/text.h"
 
-enum { SHARD_FORMAT = 3 };
-
-struct shard {
-	sqlite3 *db;
-	struct shard_session *session; /* strings are of the arena */
-	size_t nr, cap;
-	struct arena arena;
-	uint32_t docs;
-	struct buf words; /* the vocabulary, read when it is asked */
-	uint64_t *may;	  /* bits of documents; NULL: not asked, or nothing is known */
-};
-
-static sqlite3_stmt *shard_select(struct shard *s, const char *sql)
+sqlite3_stmt *shard_select(struct shard *s, const char *sql)
 {
 	sqlite3_stmt *st = NULL;
-	sqlite3_prepare_v2(s->db, sql, -1, &st, NULL);
+	if (sqlite3_prepare_v2(s->db, sql, -1, &st, NULL) != SQLITE_OK)
+		s->damaged = true;
 	return st;
+}
+
+int shard_step(struct shard *s, sqlite3_stmt *st)
+{
+	int rc = st ? sqlite3_step(st) : SQLITE_ERROR;
+	if (rc != SQLITE_ROW && rc != SQLITE_DONE)
+		s->damaged = true;
+	return rc;
 }
 
 void shard_close(struct shard **sp)
@@ -51,10 +52,11 @@ static const char *shard_text(struct shard *s, sqlite3_stmt *st, int col)
 static int shard_read_sessions(struct shard *s)
 {
 	sqlite3_stmt *st = shard_select(
-		s, "SELECT file,size,mtime_us,events,begun_us,last_us,state,why,first,docs,glance"
-		   " FROM session ORDER BY n");
+		s,
+		"SELECT file,size,mtime_us,events,begun_us,last_us,state,why,first,docs,glance,id"
+		" FROM session ORDER BY n");
 	int rc = SQLITE_ERROR;
-	while (st && s->nr <= SHARD_SESSIONS && (rc = sqlite3_step(st)) == SQLITE_ROW) {
+	while (st && s->nr <= SHARD_SESSIONS && (rc = shard_step(s, st)) == SQLITE_ROW) {
 		GROW(s->session, s->nr, s->cap);
 		struct shard_session *one = &s->session[s->nr++];
 		*one = (struct shard_session){ .file = shard_text(s, st, 0),
@@ -67,7 +69,8 @@ static int shard_read_sessions(struct shard *s)
 					       .why = shard_text(s, st, 7),
 					       .first = (uint32_t)sqlite3_column_int64(st, 8),
 					       .docs = (uint32_t)sqlite3_column_int64(st, 9),
-					       .glance = shard_text(s, st, 10) };
+					       .glance = shard_text(s, st, 10),
+					       .id = shard_text(s, st, 11) };
 		if (!one->file || !one->state || !one->glance || one->first != s->docs ||
 		    one->docs > SHARD_EVENTS_MOST)
 			break;
@@ -77,25 +80,53 @@ static int shard_read_sessions(struct shard *s)
 	return rc == SQLITE_DONE && s->nr <= SHARD_SESSIONS ? 0 : -1;
 }
 
+static bool shard_older(const char *path)
+{
+	uint8_t head[64] = { 0 };
+	CLEANUP(fd_close) int fd = open(path, O_RDONLY | O_CLOEXEC);
+	return fd >= 0 && pread(fd, head, sizeof(head), 0) == (ssize_t)sizeof(head) &&
+	       !memcmp(head, "SQLite format 3", 16) && !head[20] && head[63] < SHARD_FORMAT;
+}
+
 int shard_open(struct shard **out, const char *path, struct err *err)
 {
+	/* the cache of a shard's pages, in KiB: a fleet has many shards */
+	static const char small[] = "PRAGMA cache_size=-256";
 	struct shard *s = NEW(struct shard);
-	CLEANUP(free_ptr) char *uri = mem_printf("file:%s?immutable=1", path);
-	bool odd = strpbrk(path, "?#%") != NULL;
 	int format = 0;
-	if (sqlite3_open_v2(odd ? path : uri, &s->db,
-			    SQLITE_OPEN_READONLY | (odd ? 0 : SQLITE_OPEN_URI),
-			    NULL) == SQLITE_OK) {
+	shard_vfs_register();
+	if (sqlite3_open_v2(path, &s->db, SQLITE_OPEN_READONLY, SHARD_VFS) == SQLITE_OK &&
+	    sqlite3_exec(s->db, small, NULL, NULL, NULL) == SQLITE_OK) {
 		sqlite3_stmt *st = shard_select(s, "PRAGMA user_version");
-		format = st && sqlite3_step(st) == SQLITE_ROW ? sqlite3_column_int(st, 0) : 0;
+		format = shard_step(s, st) == SQLITE_ROW ? sqlite3_column_int(st, 0) : 0;
 		sqlite3_finalize(st);
 	}
-	if (format != SHARD_FORMAT || shard_read_sessions(s) < 0) {
-		shard_close(&s);
-		return err_set(err, ERR_DAMAGED, "'%s' is not a shard of the catalog", path);
+	if (format == SHARD_FORMAT && shard_read_sessions(s) == 0) {
+		*out = s;
+		return 0;
 	}
-	*out = s;
-	return 0;
+	shard_close(&s);
+	return shard_older(path) ? err_set(err, ERR_UNSUPPORTED, "shard '%s': old format", path)
+				 : err_set(err, ERR_DAMAGED, "shard '%s': damaged", path);
+}
+
+bool shard_damaged(const struct shard *s)
+{
+	return s->damaged;
+}
+
+void shard_distrust(struct shard *s)
+{
+	s->damaged = true;
+}
+
+bool shard_intact(const char *path)
+{
+	struct sums sums;
+	uint64_t size;
+	struct err none = ERR_INIT;
+	return page_checksum_look_file(path, &sums, &size, &none) == 0 && size && sums.kept &&
+	       !sums.bad && !sums.cut && !sums.more;
 }
 
 size_t shard_count(const struct shard *s)
@@ -114,7 +145,7 @@ json_t *shard_details(struct shard *s, size_t i)
 	sqlite3_stmt *st = shard_select(s, "SELECT body FROM detail WHERE n=?1");
 	json_t *o = NULL;
 	sqlite3_bind_int64(st, 1, (sqlite3_int64)i);
-	if (st && sqlite3_step(st) == SQLITE_ROW)
+	if (shard_step(s, st) == SQLITE_ROW)
 		o = json_parse((const char *)sqlite3_column_text(st, 0),
 			       (size_t)sqlite3_column_bytes(st, 0), "catalog", &none);
 	sqlite3_finalize(st);
@@ -131,7 +162,7 @@ static size_t shard_longs(const struct shard *s)
 static void shard_set_docs(struct shard *s, sqlite3_stmt *st, int64_t word, uint64_t *bits)
 {
 	sqlite3_bind_int64(st, 1, word);
-	if (sqlite3_step(st) == SQLITE_ROW) {
+	if (shard_step(s, st) == SQLITE_ROW) {
 		const uint8_t *p = sqlite3_column_blob(st, 0),
 			      *end = p + sqlite3_column_bytes(st, 0);
 		uint64_t doc = 0, more;
@@ -233,7 +264,7 @@ static void shard_on_need(void *self, const struct strv *any, size_t nr)
 static bool shard_read_words(struct shard *s)
 {
 	sqlite3_stmt *st = shard_select(s, "SELECT words FROM vocabulary");
-	if (!s->words.len && st && sqlite3_step(st) == SQLITE_ROW)
+	if (!s->words.len && shard_step(s, st) == SQLITE_ROW)
 		buf_append(&s->words, sqlite3_column_text(st, 0),
 			   (size_t)sqlite3_column_bytes(st, 0));
 	sqlite3_finalize(st);
@@ -256,7 +287,7 @@ void shard_ask(struct shard *s, const struct filter *f)
 bool shard_may_match(const struct shard *s, size_t i)
 {
 	const struct shard_session *one = &s->session[i];
-	if (!s->may || !one->docs)
+	if (!s->may || !one->docs || s->damaged)
 		return true;
 	for (uint32_t d = one->first; d < one->first + one->docs; d++)
 		if (s->may[d / 64] >> d % 64 & 1)

@@ -1,5 +1,4 @@
 /* Writing a shard: words of all texts into postings, then one new file. */
-#include <sqlite3.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -7,36 +6,17 @@
 
 #include "base/leb128.h"
 #include "base/mem.h"
-#include "query/shard.h"
+#include "query/shard_priv.h"
+#include "query/shard_vfs.h"
 #include "query/shard_words.h"
 #include "record/read/text.h"
-
-struct posting {
-	char *word; /* owned */
-	size_t len;
-	uint32_t *doc; /* owned; not in order */
-	size_t nr, cap;
-};
-struct made_session {
-	struct shard_session about; /* strings are owned */
-	struct session_end end;
-	char *details; /* owned */
-};
-struct shard_maker {
-	struct posting *posting;
-	size_t postings, posting_cap;
-	uint32_t *slot; /* hash table: place in posting + 1 */
-	size_t slots;
-	struct made_session *session;
-	size_t sessions, session_cap;
-	uint32_t docs;
-};
 
 struct shard_maker *shard_maker_new(void)
 {
 	struct shard_maker *m = NEW(struct shard_maker);
 	m->slots = 1 << 12;
 	m->slot = mem_calloc(m->slots, sizeof(*m->slot));
+	m->deed = json_object();
 	return m;
 }
 
@@ -52,11 +32,15 @@ void shard_maker_free(struct shard_maker **mp)
 	}
 	for (size_t i = 0; i < m->sessions; i++) {
 		free((char *)(uintptr_t)m->session[i].about.file);
+		free((char *)(uintptr_t)m->session[i].about.id);
 		free((char *)(uintptr_t)m->session[i].about.state);
 		free((char *)(uintptr_t)m->session[i].about.why);
 		free((char *)(uintptr_t)m->session[i].about.glance);
 		free(m->session[i].details);
+		buf_release(&m->session[i].deeds);
 	}
+	json_decref(m->deed);
+	strv_release(&m->text);
 	free(m->posting);
 	free(m->slot);
 	free(m->session);
@@ -89,7 +73,7 @@ static void shard_make_grow(struct shard_maker *m)
 	}
 }
 
-static struct posting *posting_of(struct shard_maker *m, const char *word, size_t len)
+struct posting *shard_make_posting(struct shard_maker *m, const char *word, size_t len)
 {
 	size_t at = shard_make_hash(word, len) & (m->slots - 1);
 	for (; m->slot[at]; at = (at + 1) & (m->slots - 1)) {
@@ -99,7 +83,7 @@ static struct posting *posting_of(struct shard_maker *m, const char *word, size_
 	}
 	if (m->postings * 2 > m->slots) {
 		shard_make_grow(m);
-		return posting_of(m, word, len);
+		return shard_make_posting(m, word, len);
 	}
 	GROW(m->posting, m->postings, m->posting_cap);
 	m->posting[m->postings++] = (struct posting){ .word = mem_strndup(word, len), .len = len };
@@ -107,16 +91,21 @@ static struct posting *posting_of(struct shard_maker *m, const char *word, size_
 	return &m->posting[m->postings - 1];
 }
 
+void shard_make_document(struct posting *p, uint32_t doc)
+{
+	if (p->nr && p->doc[p->nr - 1] == doc)
+		return;
+	GROW(p->doc, p->nr, p->cap);
+	p->doc[p->nr++] = doc;
+}
+
 static void shard_make_text(struct shard_maker *m, uint32_t doc, const struct buf *text)
 {
 	for (size_t at = 0, len; (len = shard_word_next(text->data, text->len, &at));) {
 		const char *word = text->data + at - len, *instead = shard_word_instead(word, len);
-		struct posting *p = instead ? posting_of(m, instead, strlen(instead))
-					    : posting_of(m, word, len);
-		if (p->nr && p->doc[p->nr - 1] == doc)
-			continue;
-		GROW(p->doc, p->nr, p->cap);
-		p->doc[p->nr++] = doc;
+		struct posting *p = instead ? shard_make_posting(m, instead, strlen(instead))
+					    : shard_make_posting(m, word, len);
+		shard_make_document(p, doc);
 	}
 }
 
@@ -156,13 +145,13 @@ static int shard_make_words(struct shard_maker *m, struct session *s, uint64_t h
 	return rc;
 }
 
-static struct made_session *shard_make_keep(struct shard_maker *m,
-					    const struct shard_session *about)
+struct made_session *shard_make_keep(struct shard_maker *m, const struct shard_session *about)
 {
 	GROW(m->session, m->sessions, m->session_cap);
 	struct made_session *one = &m->session[m->sessions++];
 	*one = (struct made_session){ .about = *about };
 	one->about.file = mem_strdup(about->file);
+	one->about.id = about->id ? mem_strdup(about->id) : NULL;
 	one->about.state = mem_strdup(about->state);
 	one->about.why = about->why ? mem_strdup(about->why) : NULL;
 	one->about.glance = mem_strdup(about->glance ? about->glance : "");
@@ -171,8 +160,22 @@ static struct made_session *shard_make_keep(struct shard_maker *m,
 	return one;
 }
 
+void shard_make_deed(struct shard_maker *m, struct made_session *one, uint64_t distance,
+		     const char *text, size_t len)
+{
+	CLEANUP(free_ptr) char *key = mem_strndup(text, len);
+	const json_t *at = json_object_get(m->deed, key);
+	json_int_t deed = at ? json_integer_value(at) : (json_int_t)m->text.nr;
+	if (!at) {
+		json_object_set_new_nocheck(m->deed, key, json_integer(deed));
+		strv_push_bytes(&m->text, text, len);
+	}
+	leb128_put(&one->deeds, distance);
+	leb128_put(&one->deeds, (uint64_t)deed);
+}
+
 int shard_maker_add(struct shard_maker *m, struct session *s, const struct shard_session *about,
-		    const json_t *details, struct err *err)
+		    const json_t *details, const struct shard_actions *actions, struct err *err)
 {
 	CLEANUP(buf_release) struct buf text = BUF_INIT;
 	struct session_end end;
@@ -187,6 +190,10 @@ int shard_maker_add(struct shard_maker *m, struct session *s, const struct shard
 	one->details = buf_take(&text);
 	one->about.docs = docs;
 	m->docs += docs;
+	one->deeds_known = !actions->unknown;
+	for (size_t i = 0; one->deeds_known && i < actions->nr; i++)
+		shard_make_deed(m, one, actions->id[i] - (i ? actions->id[i - 1] : 0),
+				actions->text.item[i], actions->text.len[i]);
 	return 0;
 }
 
@@ -202,15 +209,17 @@ void shard_maker_leave(struct shard_maker *m, const struct shard_session *about)
 
 static const char shard_schema[] =
 	"PRAGMA page_size=4096; PRAGMA journal_mode=OFF; PRAGMA synchronous=OFF;"
-	"PRAGMA application_id=1397181251; PRAGMA user_version=3; BEGIN;"
+	"PRAGMA application_id=1397181251; PRAGMA user_version=4; BEGIN;"
 	"CREATE TABLE session(n INTEGER PRIMARY KEY, file TEXT NOT NULL, uuid BLOB NOT NULL,"
 	" size INTEGER NOT NULL, mtime_us INTEGER NOT NULL, events INTEGER NOT NULL,"
 	" chain BLOB NOT NULL, begun_us INTEGER NOT NULL, last_us INTEGER NOT NULL,"
 	" state TEXT NOT NULL, why TEXT, first INTEGER NOT NULL, docs INTEGER NOT NULL,"
-	" glance TEXT NOT NULL) STRICT;"
+	" glance TEXT NOT NULL, id TEXT) STRICT;"
 	"CREATE TABLE detail(n INTEGER PRIMARY KEY, body TEXT NOT NULL) STRICT;"
 	"CREATE TABLE vocabulary(words TEXT NOT NULL) STRICT;"
-	"CREATE TABLE posting(word INTEGER PRIMARY KEY, docs BLOB NOT NULL) STRICT;";
+	"CREATE TABLE posting(word INTEGER PRIMARY KEY, docs BLOB NOT NULL) STRICT;"
+	"CREATE TABLE deed(n INTEGER PRIMARY KEY, body TEXT NOT NULL) STRICT;"
+	"CREATE TABLE done(n INTEGER PRIMARY KEY, deeds BLOB NOT NULL) STRICT;";
 
 static int shard_make_failed(sqlite3 *db, struct err *err)
 {
@@ -264,6 +273,33 @@ static int shard_make_put_words(struct shard_maker *m, sqlite3 *db, struct err *
 	return result;
 }
 
+static bool shard_make_put_deeds(const struct shard_maker *m, sqlite3 *db)
+{
+	sqlite3_stmt *deed = NULL, *done = NULL;
+	bool good = sqlite3_prepare_v2(db, "INSERT INTO deed VALUES(?,?)", -1, &deed, NULL) ==
+			    SQLITE_OK &&
+		    sqlite3_prepare_v2(db, "INSERT INTO done VALUES(?,?)", -1, &done, NULL) ==
+			    SQLITE_OK;
+	for (size_t i = 0; good && i < m->text.nr; i++) {
+		sqlite3_bind_int64(deed, 1, (sqlite3_int64)i);
+		sqlite3_bind_text64(deed, 2, m->text.item[i], m->text.len[i], SQLITE_STATIC,
+				    SQLITE_UTF8);
+		good = sqlite3_step(deed) == SQLITE_DONE && sqlite3_reset(deed) == SQLITE_OK;
+	}
+	for (size_t i = 0; good && i < m->sessions; i++) {
+		const struct made_session *one = &m->session[i];
+		if (!one->deeds_known)
+			continue;
+		sqlite3_bind_int64(done, 1, (sqlite3_int64)i);
+		sqlite3_bind_blob64(done, 2, one->deeds.len ? one->deeds.data : "", one->deeds.len,
+				    SQLITE_STATIC);
+		good = sqlite3_step(done) == SQLITE_DONE && sqlite3_reset(done) == SQLITE_OK;
+	}
+	sqlite3_finalize(deed);
+	sqlite3_finalize(done);
+	return good;
+}
+
 static bool shard_make_put_session(const struct made_session *m, size_t n, sqlite3_stmt *st,
 				   sqlite3_stmt *detail)
 {
@@ -282,6 +318,7 @@ static bool shard_make_put_session(const struct made_session *m, size_t n, sqlit
 	sqlite3_bind_int64(st, 12, a->first);
 	sqlite3_bind_int64(st, 13, a->docs);
 	sqlite3_bind_text(st, 14, a->glance, -1, SQLITE_STATIC);
+	sqlite3_bind_text(st, 15, a->id, -1, SQLITE_STATIC);
 	sqlite3_bind_int64(detail, 1, (sqlite3_int64)n);
 	sqlite3_bind_text(detail, 2, m->details, -1, SQLITE_STATIC);
 	bool good = sqlite3_step(st) == SQLITE_DONE && sqlite3_step(detail) == SQLITE_DONE;
@@ -294,13 +331,15 @@ static int shard_make_put(struct shard_maker *m, sqlite3 *db, struct err *err)
 {
 	sqlite3_stmt *st = NULL, *detail = NULL;
 	bool good =
+		shard_vfs_room(db) == SQLITE_OK &&
 		sqlite3_exec(db, shard_schema, NULL, NULL, NULL) == SQLITE_OK &&
-		sqlite3_prepare_v2(db, "INSERT INTO session VALUES(?,?,?,?,?,?,?,?,?,?,?,?,?,?)",
+		sqlite3_prepare_v2(db, "INSERT INTO session VALUES(?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)",
 				   -1, &st, NULL) == SQLITE_OK &&
 		sqlite3_prepare_v2(db, "INSERT INTO detail VALUES(?,?)", -1, &detail, NULL) ==
 			SQLITE_OK;
 	for (size_t i = 0; good && i < m->sessions; i++)
 		good = shard_make_put_session(&m->session[i], i, st, detail);
+	good = good && shard_make_put_deeds(m, db);
 	int rc = good ? shard_make_put_words(m, db, err) : shard_make_failed(db, err);
 	sqlite3_finalize(st);
 	sqlite3_finalize(detail);
@@ -320,6 +359,8 @@ int shard_maker_write(struct shard_maker *m, const char *path, struct err *err)
 			 : shard_make_failed(db, err);
 	umask(before);
 	sqlite3_close(db);
+	if (rc == 0)
+		rc = shard_vfs_seal(draft, err);
 	if (rc == 0 && rename(draft, path) < 0)
 		rc = err_sys(err, "cannot write '%s'", path);
 	if (rc < 0)

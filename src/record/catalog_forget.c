@@ -13,6 +13,14 @@
 #include "base/mem.h"
 #include "base/paths.h"
 #include "record/read/chain.h"
+#include "record/read/page_checksum.h"
+
+static catalog_without_fn *forget_without;
+
+void catalog_forget_with(catalog_without_fn *fn)
+{
+	forget_without = fn;
+}
 
 static char *catalog_cache(const char *dir)
 {
@@ -47,7 +55,12 @@ static bool shard_holds(const char *path, const char *file, const uint8_t *uuid)
 {
 	sqlite3 *db = NULL;
 	sqlite3_stmt *st = NULL;
+	struct sums sums;
+	uint64_t size;
+	struct err none = ERR_INIT;
 	int rc = SQLITE_ERROR;
+	if (page_checksum_look_file(path, &sums, &size, &none) < 0 || !sums.kept || sums.bad)
+		return true;
 	if (sqlite3_open_v2(path, &db, SQLITE_OPEN_READONLY, NULL) == SQLITE_OK &&
 	    sqlite3_prepare_v2(db, "SELECT 1 FROM session WHERE file=?1 OR uuid=?2", -1, &st,
 			       NULL) == SQLITE_OK) {
@@ -81,9 +94,13 @@ static int catalog_forget_in(const char *place, const char *file, const uint8_t 
 		if (e->d_name[0] == '.' || !strcmp(e->d_name, "lock") ||
 		    !strcmp(e->d_name, "building"))
 			continue;
-		if ((len < sizeof(suffix) || strcmp(e->d_name + len - 6, suffix) != 0 ||
-		     shard_holds(path, file, uuid)) &&
-		    unlink(path) < 0 && errno != ENOENT)
+		struct err none = ERR_INIT;
+		bool shard = len >= sizeof(suffix) && !strcmp(e->d_name + len - 6, suffix);
+		if (shard && !shard_holds(path, file, uuid))
+			continue;
+		if (shard && forget_without && forget_without(path, file, uuid, &none) == 0)
+			continue;
+		if (unlink(path) < 0 && errno != ENOENT)
 			rc = err_sys(err, "catalog: can't remove '%s'", path);
 	}
 	closedir(d);

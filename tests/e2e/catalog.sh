@@ -36,6 +36,7 @@ same 2 'one that is new, one that was killed'
 build
 same 3 'those in the catalog, too'
 gone() { ! grep -rqa "$1" "$t/sessions"; }
+before=$(($(ls "$t"/sessions/*.glass | wc -l) - 1))
 found() { "$sg" search "$1" --json 2>/dev/null | sed -n 's/.*"seq":\([0-9]*\).*/\1/p' | head -1; }
 gone quokka
 is $? 1 'a word that is in a session'
@@ -43,6 +44,9 @@ is $? 1 'a word that is in a session'
 is $? 0 'it is redacted'
 gone quokka
 ok $? 'and in no file, the catalog included'
+known() { python3 -c 'import glob, sqlite3, sys
+print(sum(sqlite3.connect(f).execute("SELECT count(*) FROM session").fetchone()[0] for f in glob.glob(sys.argv[1] + "/*.shard")))' "$t/sessions/catalog"; }
+is "$(known)" "$before" 'the other sessions are still in the catalog'
 same 4 'after a redaction'
 build
 same 5 'and a new catalog'
@@ -56,6 +60,46 @@ mv "$t"/sessions/*-n3-*.glass "$t/away/"
 mv "$t"/sessions/*-n4-f00004.glass "$t/sessions/2025-11-22-moved-f00004.glass"
 cp -p "$t"/sessions/*-n5-f00005.glass "$t/sessions/2025-11-22-copied-f99995.glass"
 same 6 'one moved away, one renamed, one copied'
-for shard in "$t"/sessions/catalog/*.shard; do head -c 5000 /dev/urandom >"$shard"; done
-same 7 'damaged shards'
+build
+# damage: one byte after another is another one
+answers() { # of these, no page is left out: rows, details, words, deeds
+	"$sg" ls --all --json
+	"$sg" report --json
+	"$sg" search octal isdigit --json
+	"$sg" policy past "$t/sessions/past.lua" -q
+}
+answers >"$t/right" 2>/dev/null
+shard=$(ls "$t"/sessions/catalog/*.shard | head -1)
+cp -p "$shard" "$t/intact"
+python3 - "$t/intact" >"$t/places" <<'PY'
+import os, random, sys
+chance, size = random.Random(7), os.path.getsize(sys.argv[1])
+print(20, 63, 100, *(chance.randrange(size) for _ in range(9)), sep="\n")
+PY
+damage() { # byte
+	rm -f "$t"/sessions/catalog/*.shard
+	cp -p "$t/intact" "$shard"
+	python3 -c 'import sys
+with open(sys.argv[1], "r+b") as f:
+    f.seek(int(sys.argv[2])); b = f.read(1); f.seek(int(sys.argv[2])); f.write(bytes([b[0] ^ 0x41]))' "$shard" "$1"
+}
+exec 8>"$t/sessions/catalog/building"
+flock 8 # no builder that a reader starts replaces what is looked at here
+damage 100
+"$sg" report --json >/dev/null 2>"$t/out"
+is "$(grep -c damaged "$t/out")" 1 'a damaged shard is named once'
+wrong=0
+while read -r at; do
+	damage "$at"
+	answers >"$t/out" 2>"$t/err"
+	cmp -s "$t/out" "$t/right" || { wrong=$((wrong + 1)) && echo "# byte $at"; }
+done <"$t/places"
+is "$wrong" 0 'a turned byte of a shard changes no answer'
+damage 100
+exec 8>&-
+rebuilt() { # the builder that a reader has started may be at it
+	"$sg" index --catalog -q 2>"$t/out" && "$sg" report --json 2>"$t/out" >/dev/null && [ ! -s "$t/out" ]
+}
+wait_for 30 rebuilt
+ok $? 'and the shard is made anew'
 finish

@@ -13,17 +13,26 @@ FIELDS = ["kind:exec", "kind:note", "cmd:make*", 'cmd:"git push*"', "cmd~^gi", "
           "is:error", "dur>100ms", "since:1h", "text~octal|parser"]
 
 
+POLICY = os.path.join(where, "past.lua")
+with open(POLICY, "w") as f:
+    f.write("""local p = require "sandglass.policy"
+return p.rules { default = "boxed", p.deny "make" { cmd = "make *" }, p.ask "src" { kind = "edit", path = "src/**" },
+    p.allow "push" { cmd = "git push *" }, p.ask "ada" { agent = "ada", kind = "exec" } }
+""")
+
+
 def question():
     terms = [chance.choice(WORDS if chance.random() < 0.6 else FIELDS) for _ in range(chance.randint(1, 3))]
     text = terms[0]
     for term in terms[1:]:
         text += chance.choice([" ", " ", " ", " or ", " not "]) + term
     kind = chance.random()
-    if kind < 0.75:
+    if kind < 0.65:
         return ["search", text, "-n", str(chance.choice([3, 100, 10000])), "--json"]
-    if kind < 0.9:
+    if kind < 0.85:
         return ["ls", "--all", "--json", "--filter", text]
-    words = chance.choice([["ls", "--all", "--json"], ["report", "--json"], ["policy", "mine", "--json"]])
+    words = chance.choice([["ls", "--all", "--json"], ["report", "--json"], ["policy", "mine", "--json"],
+                          ["policy", "past", POLICY, "--json"], ["policy", "past", POLICY], ["policy", "past", POLICY, "-q"]])
     if chance.random() < 0.7:
         words += chance.choice([["--agent", "ada"], ["--model", "cripte"], ["--repo", "x"], ["--since", "1h"], ["--until", "2025-11-22"],
                                 ["--since", "2025-11-21T14:40", "--agent", "brook"]])
