@@ -5,8 +5,8 @@
  * It is never needed. A session that is not in it, or whose file has another size or time than it
  * knows, is read directly, so a missing or damaged shard only costs time. `sandglass index` writes
  * shards; reading commands start it in the background if CATALOG_DUE finished sessions are not in
- * the catalog, or a shard is damaged. Shards replace each other by renaming. A redaction and `prune`
- * make the shards that hold the session anew, without it, before they report done
+ * the catalog, or a shard is damaged. Shards replace each other by renaming. A redaction and
+ * `prune` make the shards that hold the session anew, without it, before they report done
  * (record/catalog_forget.h). */
 #ifndef CATALOG_H
 #define CATALOG_H

@@ -67,7 +67,7 @@ bool session_of_suite(struct session *s)
 
 struct lived {
 	uint64_t id;
-	json_t *requested, *row; /* owned; row is NULL for what is no action */
+	json_t *requested, *row; /* owned; row is NULL for other events */
 };
 
 static int read_one(struct session *s, uint64_t seq, struct lived *out, struct err *err)
@@ -84,8 +84,8 @@ static int read_one(struct session *s, uint64_t seq, struct lived *out, struct e
 	return rc;
 }
 
-/* Those of @seqs, in their order. They are read together, so that none has to look for the end of
- * the WAL by itself, and told afterwards: whoever is told may take his time. */
+/* Those of @seqs, in their order. They are read together, so that one look at
+ * the WAL serves all. @fn gets them afterwards: it may take its time. */
 static int past_several(struct session *s, const uint64_t *seqs, size_t nr, struct working *w,
 			past_fn *fn, void *self, struct err *err)
 {

@@ -9,8 +9,8 @@ NODISCARD int session_choice_read(struct cmd_ctx *ctx, struct session_choice *ou
 /* Leaves in @p the sessions that the options choose, for a command that asks nothing else of the
  * catalog. */
 NODISCARD int past_choose(struct cmd_ctx *ctx, struct past *p, struct err *err);
-/* After a command's answer: names damaged shards once, has the catalog made anew if that is due, and
- * closes it. @p: the sessions looked at. */
+/* After a command's answer: names damaged shards once, starts the builder if that is due, and
+ * closes the catalog. @p: the sessions looked at. */
 void choice_catalog_done(struct cmd_ctx *ctx, struct catalog **c, const struct past *p);
 void choice_catalog_end(struct cmd_ctx *ctx, struct catalog **c, const struct session_files *files);
 

@@ -58,7 +58,7 @@ static void cmd_index_told(struct work *w, int rc, const struct err *err)
 		fputc('\n', w->ctx->err);
 	} else if (!w->ctx->quiet) {
 		fprintf(w->ctx->out, "%s: the search index %s\n", w->id,
-			rc ? "is whole" : "is not whole yet: it was ended, or the file is wanted");
+			rc ? "is whole" : "is incomplete: interrupted, or the file is in use");
 	}
 	w->done += rc > 0;
 	w->left += rc == 0;

@@ -263,7 +263,7 @@ static const char *cmd_policy_mine_key_of(const char *kind)
 							 : "tool";
 }
 
-/* A rule may cover a denial that nobody can look at. */
+/* No rule could be tested against these denials. */
 static void cmd_policy_mine_print_left_out(struct cmd_ctx *ctx, const struct mine *m)
 {
 	size_t denials = m->redacted_denials + m->unknown_denials,
