@@ -63,7 +63,7 @@ static void say_saved(struct console *c)
 	if (!us || c->told_saved || c->o->replay)
 		return;
 	c->told_saved = true;
-	ui_say(&c->ui, ROLE_TEXT, "saved: the first new action came %lld ms later",
+	ui_say(&c->ui, ROLE_TEXT, "script saved: its first new action came after %lld ms",
 	       (long long)us / 1000);
 }
 
@@ -213,8 +213,8 @@ static const char *where_held(const struct console *c, char *out, size_t size)
 		if (!act)
 			continue;
 		why_held(c->src[i], act, why);
-		snprintf(out, size, "%.24s of %s waits for you, %s", a ? a->name : "an action",
-			 m->id, why);
+		snprintf(out, size, "%.24s of %s is pending approval, %s",
+			 a ? a->name : "an action", m->id, why);
 		return out;
 	}
 	for (size_t i = 0; i < c->nr; i++)

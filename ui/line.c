@@ -66,7 +66,7 @@ static void print_answer(struct line *l, const struct row_info *r, struct arena 
 	while (cut > 0 && ((unsigned char)r->what[cut] & 0xc0) == 0x80) /* not within a character */
 		cut--;
 	print_what(l, arena_printf(a, "%.*s", (int)cut, r->what));
-	fprintf(l->out, " .. (%s bytes, say \"show %" PRIu64 "\" to read them)",
+	fprintf(l->out, " .. (%s bytes; \"show %" PRIu64 "\" prints them)",
 		fmt_count(a, (int64_t)len), r->seq);
 }
 
@@ -96,7 +96,7 @@ static void print_ended(struct line *l, const struct row_info *r, struct arena *
 	if (r->dur_us >= 0)
 		fprintf(l->out, " in %s", fmt_span(a, r->dur_us));
 	if (r->out_bytes > 0)
-		fprintf(l->out, ", %s bytes of output, say \"out %" PRIu64 "\" to read them",
+		fprintf(l->out, ", %s bytes of output (\"out %" PRIu64 "\" prints them)",
 			fmt_count(a, (int64_t)r->out_bytes), r->seq);
 	print_what(l, r->why);
 }

@@ -42,14 +42,14 @@ static bool can_act(const struct line *l)
 /* Events that came between have pushed it up. */
 void line_show_prompt(struct line *l)
 {
-	static const char *const labels[] = { [AWAIT_MESSAGE] = "tell the agent",
+	static const char *const labels[] = { [AWAIT_MESSAGE] = "message to the agent",
 					      [AWAIT_PATTERN] = "pattern",
 					      [AWAIT_RULE] = "pattern of the rule",
-					      [AWAIT_SURE] = "yes saves it",
+					      [AWAIT_SURE] = "yes to save",
 					      [AWAIT_NAME] = "the name",
 					      [AWAIT_NOTE] = "note",
 					      [AWAIT_EDIT] = "run this instead",
-					      [AWAIT_EDITED] = "yes approves it" };
+					      [AWAIT_EDITED] = "yes to approve" };
 	const char *label = l->awaiting < ARRAY_LEN(labels) ? labels[l->awaiting] : NULL;
 	if (l->awaiting == AWAIT_LOOK) /* asked when it is there to be read */
 		return;
@@ -76,7 +76,7 @@ static void prompt_action(struct line *l, const struct model_action *act)
 	l->words = info.command != NULL;
 	fprintf(l->out, "ask %" PRIu64 ", risk %s", act->id, info.high ? "high" : "normal");
 	if (act->until_us)
-		fprintf(l->out, ", %s in %s if nobody answers",
+		fprintf(l->out, ", %s in %s without an answer",
 			strcmp(info.on_timeout, "allow") == 0 ? "ALLOWED" : "denied",
 			fmt_age(&a, act->until_us - l->s->model.last_us));
 	fputs(".", l->out);
@@ -85,7 +85,7 @@ static void prompt_action(struct line *l, const struct model_action *act)
 		line_print_safe(l->out, info.type);
 	}
 	if (info.note) {
-		fputs(" Note of ", l->out);
+		fputs(" Note by ", l->out);
 		line_print_safe(l->out, info.note_by);
 		fputs(": ", l->out);
 		line_print_safe(l->out, info.note);
@@ -96,7 +96,7 @@ static void prompt_action(struct line *l, const struct model_action *act)
 			      ? "  4 edit  10 dry run  11 apply the dry run  12 note for the recording\n"
 			      : "  12 note for the recording\n",
 		      l->out);
-		fputs("  a budget is used up; give more with \"budget", l->out);
+		fputs("  a budget is used up; extend it with \"budget", l->out);
 		if (!l->s->model.used_up && info.agent && !info.agent->script)
 			fputc(' ', l->out), line_print_safe(l->out, info.agent->name);
 		fputs(" --usd 1\" (--steps, --tokens, --time, --actions)\n", l->out);
@@ -161,8 +161,8 @@ static void prompt_question(struct line *l, uint64_t seq)
 		fputc('\n', l->out);
 	print_form(l, seq, json_object_get(o, "form"));
 	if (json_object_get(o, "default")) {
-		fputs(json_int(o, "timeout_us", 0) > 0 ? "  if nobody answers in time: "
-						       : "  if nobody answers: ",
+		fputs(json_int(o, "timeout_us", 0) > 0 ? "  if the time is over: "
+						       : "  without an answer: ",
 		      l->out);
 		print_bytes(l, json_object_get(o, "default"));
 		fputc('\n', l->out);
@@ -229,7 +229,7 @@ void line_prompt(struct line *l)
 		return;
 	}
 	if (l->asked) {
-		fputs("(it is decided)\n", l->out);
+		fputs("(already decided)\n", l->out);
 		l->swapped_us = clock_mono_us();
 	}
 	l->asked = 0;

@@ -16,18 +16,18 @@
 enum { ROWS = 40, COLS = 100, OUT_MOST = 64 << 10, LINE_MOST = 4096, STEP_MS = 50 };
 
 static const char help_text[] =
-	"  Enter, next, prev          one step on, back\n"
+	"  Enter, next, prev          one step forward, back\n"
 	"  event, event-back          exactly one event\n"
-	"  turn, turn-back            the next turn, the one before\n"
+	"  turn, turn-back            next turn, previous turn\n"
 	"  next KIND, prev KIND       error, diff, approval, hold, mark, snapshot\n"
 	"  50%, 188, +5m, -30s, 14:32:07, start, end\n"
 	"  play [SPEED]               0.25x to 64x; Enter stops; by-event: one event per 0.3 s\n"
-	"  follow                     the end, as it comes\n"
-	"  where                      the place, in words\n"
+	"  follow                     the end, and new events as they arrive\n"
+	"  where                      the current position\n"
 	"  mark [LETTER] [TEXT], go LETTER, marks\n"
-	"  fleet, agent, log, files, boxes, plot WHAT, sql SELECT ..: prints that screen; screen: the one that is open\n"
+	"  fleet, agent, log, files, boxes, plot WHAT, sql SELECT ..: print that screen; screen: the open one\n"
 	"  timeline, ruler WHAT       lanes and marks\n"
-	"  out [ID]                   output of a command, as of now\n"
+	"  out [ID]                   output of a command, up to this event\n"
 	"  q\n";
 
 struct talk {
@@ -113,7 +113,7 @@ static void say_where(struct talk *t)
 		fmt_hms_zone(&a, line_replay_time_of(t, at)),
 		fmt_cost(&a, m->uusd, m->cost_unknown), m->nr_held,
 		model_count(m, AGENT_RUN) + model_count(m, AGENT_THINK),
-		t->ui.limit == 0 && session_live(t->s->session) ? ", follows the end" : "");
+		t->ui.limit == 0 && session_live(t->s->session) ? ", following the end" : "");
 }
 
 static void print_rows(struct talk *t, int from, int to)
@@ -160,7 +160,8 @@ static void print_output(struct talk *t, const char *word)
 		if (t->s->model.action[i - 1].out_bytes + t->s->model.action[i - 1].err_bytes > 0)
 			id = t->s->model.action[i - 1].id;
 	if (!model_action(&t->s->model, id)) {
-		fprintf(t->out, "out wants the number of a command that has begun by now\n");
+		fprintf(t->out,
+			"out: expected the ID of a command that started before this event\n");
 		return;
 	}
 	for (int stream = 1; stream <= 2; stream++) {
@@ -168,7 +169,7 @@ static void print_output(struct talk *t, const char *word)
 		if (text.len == 0)
 			continue;
 		fprintf(t->out, "%s of #%" PRIu64 "%s:\n", stream == 2 ? "stderr" : "stdout", id,
-			from ? ", its end" : "");
+			from ? ", the end of it" : "");
 		for (const char *p = text.data, *end = text.data + text.len; p < end;) {
 			const char *n = memchr(p, '\n', (size_t)(end - p));
 			buf_reset(&safe);
@@ -195,7 +196,7 @@ static void line_replay_play(struct talk *t, const char *speed)
 {
 	int index = t->ui.transport.speed;
 	if (*speed && !transport_speed(speed, &index)) {
-		fprintf(t->out, "play 0.25x, 0.5x, 1x, 2x .. 64x\n");
+		fprintf(t->out, "play: expected a speed: 0.25x, 0.5x, 1x, 2x .. 64x\n");
 		return;
 	}
 	t->ui.transport.speed = index;
@@ -250,7 +251,7 @@ static bool line_replay_jump(struct talk *t, const char *kind, int by)
 		}
 	if (*kind)
 		fprintf(t->out,
-			"next or prev: error, diff, approval, hold, mark, snapshot, turn\n");
+			"next, prev: expected error, diff, approval, hold, mark, snapshot, or turn\n");
 	else
 		ui_do(&t->ui, by > 0 ? VERB_REPLAY_NEXT : VERB_REPLAY_PREV);
 	return true;
@@ -318,7 +319,7 @@ int line_replay(const char *path, uint64_t at, const char *marks, FILE *out, str
 	t.ui.limit = at ? at : 1;
 	ui_sync(&t.ui);
 	t.line = line_new(t.s, NULL, out, false, false);
-	fprintf(out, "replay of %s: nothing runs. help lists the commands.\n",
+	fprintf(out, "replay of %s: nothing is executed. help lists the commands.\n",
 		session_id(t.s->session));
 	say_where(&t);
 	for (;;) {

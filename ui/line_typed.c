@@ -17,7 +17,7 @@ enum { EARLY_US = 400000, NR_CHOICES = 12, EDITED };
 static void line_typed_answer(struct line *l, const char *text, const struct err *err)
 {
 	if (!l->json) {
-		fputs(err ? "not done: " : "", l->out);
+		fputs(err ? "failed: " : "", l->out);
 		line_print_safe(l->out, err ? err->text : text);
 		fputc('\n', l->out);
 		return;
@@ -80,7 +80,7 @@ static void line_typed_decided(void *self, const json_t *result, const struct er
 	if (!l->asked)
 		line_prompt_about(l, about);
 	else if (l->asked != about)
-		fprintf(l->out, "\n#%" PRIu64 " still waits; %s with its number at any time\n",
+		fprintf(l->out, "\n#%" PRIu64 " is still pending; %s with its number at any time\n",
 			about,
 			model_action(&l->s->model, about) ? "\"approve\" and \"deny\" work"
 							  : "\"answer\" works");
@@ -98,7 +98,7 @@ static void send_to(struct line *l, const char *const *words, size_t nr, json_t 
 	if (l->act && l->act->command)
 		l->act->command(l->act->self, words, nr, opts, done_fn, self);
 	else
-		line_typed_answer(l, "read only: there is nobody to tell it to", NULL);
+		line_typed_answer(l, "read only: the session has ended", NULL);
 	json_decref(opts);
 }
 
@@ -140,9 +140,9 @@ static void line_typed_pass(struct line *l, const char *word, json_t *opts)
 	l->pending = opts;
 	l->pending_word = word;
 	l->awaiting = AWAIT_NAME;
-	fputs("a rule wants the name typed, ", l->out);
+	fputs("to save a rule, type the name, ", l->out);
 	line_print_safe(l->out, l->type);
-	fputs(" (empty: back)> ", l->out);
+	fputs(" (empty: cancel)> ", l->out);
 	l->at_prompt = true;
 }
 
@@ -156,7 +156,7 @@ static void line_typed_named(struct line *l, const char *text)
 		return;
 	}
 	json_decref(opts);
-	fputs("that is not the name; it stays held\n", l->out);
+	fputs("the name doesn't match; the action stays pending\n", l->out);
 	line_show_prompt(l);
 }
 
@@ -196,8 +196,8 @@ static void line_typed_print_others(struct line *l, const json_t *list)
 		if (!stays)
 			buf_printf(&ids, "%s%" PRIu64, ids.len ? "," : "", id);
 		fprintf(l->out,
-			stays ? "event %" PRIu64 " stays held (%s): "
-			      : "and lets run, which waits: event %" PRIu64 "%s ",
+			stays ? "event %" PRIu64 " stays pending (%s): "
+			      : "also approves the pending event %" PRIu64 "%s ",
 			id, json_str(o, "stays", ""));
 		line_print_safe(l->out, req ? action_what(req, &a) : "");
 		fputc('\n', l->out);
@@ -226,7 +226,9 @@ static void print_tried(struct line *l, const json_t *o)
 	if (json_array_size(ids) > 10)
 		fprintf(l->out, "  and %zu more\n", json_array_size(ids) - 10);
 	if (l->rule) {
-		fprintf(l->out, "into %s, line %" PRId64 ", with it this action is: %s by %s\n  ",
+		fprintf(l->out,
+			"adds to %s, line %" PRId64
+			"; the verdict of this action becomes: %s by %s\n  ",
 			json_str(o, "file", ""), json_int(o, "line", 0), json_str(o, "then", ""),
 			json_str(o, "by", ""));
 		line_print_safe(l->out, json_str(o, "text", ""));
@@ -278,7 +280,7 @@ static void line_typed_sure(struct line *l, const char *text)
 {
 	l->awaiting = AWAIT_CHOICE;
 	if (strcmp(text, "yes") != 0) {
-		fputs("nothing was saved; it stays held\n", l->out);
+		fputs("nothing saved; the action stays pending\n", l->out);
 		line_show_prompt(l);
 		return;
 	}
@@ -316,7 +318,7 @@ static void try_it(struct line *l)
 	char id[32];
 	snprintf(id, sizeof(id), "%" PRIu64, l->asked);
 	const char *words[] = { "dry-run", id };
-	fputs("it is being tried, for at most 30 seconds\n", l->out);
+	fputs("dry run started (30 s at most)\n", l->out);
 	line_typed_send_words(l, words, 2, NULL);
 	line_show_prompt(l);
 }
@@ -328,21 +330,22 @@ static void line_typed_leave(struct line *l)
 		return;
 	}
 	line_later(l);
-	fputs("it stays held; \"approve\" and \"deny\" with its number work at any time\n", l->out);
+	fputs("the action stays pending; \"approve\" and \"deny\" work with its number at any time\n",
+	      l->out);
 	line_prompt(l);
 }
 
 /* As in the dialog: twice, and nothing between. */
 static bool once_more(struct line *l, unsigned long n)
 {
-	const char *what = n == 1	 ? "1 once more approves it"
+	const char *what = n == 1	 ? "type 1 again to approve"
 			   : n == 11	 ? "type 11 again to apply the dry run"
-			   : n == EDITED ? "yes once more approves it"
+			   : n == EDITED ? "type yes again to approve"
 					 : NULL;
 	l->armed = what && l->high && l->armed != n ? n : 0;
 	if (!l->armed)
 		return false;
-	fprintf(l->out, "the risk is high: %s\n", what);
+	fprintf(l->out, "high risk: %s\n", what);
 	line_show_prompt(l);
 	return true;
 }
@@ -353,7 +356,7 @@ static void line_typed_chosen(struct line *l, const char *text)
 	unsigned long n = strtoul(text, &end, 10);
 	n = *end || end == text || n > NR_CHOICES ? 0 : n;
 	if (l->budget && (n == 2 || n == 3 || (!l->words && (n == 4 || n == 10 || n == 11)))) {
-		fputs("a used up budget is all that holds it: \"budget\" gives more, 1 lets it go once\n",
+		fputs("only a used-up budget holds this action: \"budget\" extends it, 1 approves once\n",
 		      l->out);
 		line_show_prompt(l);
 		return;
@@ -365,16 +368,17 @@ static void line_typed_chosen(struct line *l, const char *text)
 		line_typed_pass(l, "approve", json_object());
 		break;
 	case 2:
-		ask_text(l, AWAIT_PATTERN, "pattern (as 'git fetch *'; empty: back)> ");
+		ask_text(l, AWAIT_PATTERN, "pattern (like 'git fetch *'; empty: cancel)> ");
 		break;
 	case 3:
-		ask_text(l, AWAIT_RULE, "pattern of the rule (as 'git fetch *'; empty: back)> ");
+		ask_text(l, AWAIT_RULE,
+			 "pattern of the rule (like 'git fetch *'; empty: cancel)> ");
 		break;
 	case 4:
-		ask_text(l, AWAIT_EDIT, "run this instead (empty: back)> ");
+		ask_text(l, AWAIT_EDIT, "run this instead (empty: cancel)> ");
 		break;
 	case 5:
-		ask_text(l, AWAIT_MESSAGE, "tell the agent (may be empty)> ");
+		ask_text(l, AWAIT_MESSAGE, "message to the agent (may be empty)> ");
 		break;
 	case 6:
 		decide_with(l, "deny", "pause", NULL);
@@ -395,11 +399,11 @@ static void line_typed_chosen(struct line *l, const char *text)
 		line_typed_pass(l, "apply", json_object());
 		break;
 	case 12:
-		ask_text(l, AWAIT_NOTE, "note, kept with whatever you decide> ");
+		ask_text(l, AWAIT_NOTE, "note, recorded with your decision> ");
 		break;
 	default:
 		if (*text)
-			fprintf(l->out, "a number from 1 to %d, please\n", NR_CHOICES);
+			fprintf(l->out, "expected a number from 1 to %d\n", NR_CHOICES);
 		line_show_prompt(l);
 		break;
 	}
@@ -414,7 +418,7 @@ static void line_typed_edit(struct line *l, const char *text)
 	if (*text) {
 		free(l->edited);
 		l->edited = mem_strdup(text);
-		fputs("would run instead: ", l->out);
+		fputs("runs instead: ", l->out);
 		line_print_safe(l->out, text);
 		fputc('\n', l->out);
 	}
@@ -425,7 +429,7 @@ static void edit_sure(struct line *l, const char *text)
 {
 	if (strcmp(text, "yes") != 0) {
 		l->awaiting = AWAIT_CHOICE;
-		fputs("nothing was changed; it stays held\n", l->out);
+		fputs("nothing changed; the action stays pending\n", l->out);
 		line_show_prompt(l);
 		return;
 	}
@@ -526,7 +530,7 @@ void line_typed(struct line *l, const char *text)
 	if ((l->awaiting != AWAIT_CHOICE || word || *text == ':' || *text == '!') && !yes)
 		l->armed = 0;
 	if (l->asked && !line_waits(l, l->asked)) {
-		fputs("it is decided already\n", l->out);
+		fputs("already decided\n", l->out);
 		l->asked = 0;
 		l->awaiting = AWAIT_COMMAND;
 	} else if (*text == ':' || *text == '!') {
@@ -534,7 +538,7 @@ void line_typed(struct line *l, const char *text)
 		if (l->asked)
 			line_show_prompt(l);
 	} else if (line_typed_early(l) && !(l->awaiting == AWAIT_CHOICE && word)) {
-		fputs("that was typed before this was asked; it is thrown away\n", l->out);
+		fputs("ignored: you typed this before the question appeared\n", l->out);
 		line_show_prompt(l);
 	} else if (l->awaiting == AWAIT_CHOICE && !word) {
 		line_typed_chosen(l, text);
@@ -543,7 +547,7 @@ void line_typed(struct line *l, const char *text)
 	} else if (l->awaiting == AWAIT_PATTERN || l->awaiting == AWAIT_RULE) {
 		line_typed_look_at(l, text, l->awaiting == AWAIT_RULE);
 	} else if (l->awaiting == AWAIT_LOOK) {
-		fputs("what the pattern matches is still being looked up; that was thrown away\n",
+		fputs("ignored: the matches of the pattern are not known yet; answer again when they are\n",
 		      l->out);
 	} else if (l->awaiting == AWAIT_SURE) {
 		line_typed_sure(l, text);
@@ -556,7 +560,7 @@ void line_typed(struct line *l, const char *text)
 	} else if (l->awaiting == AWAIT_EDITED) {
 		edit_sure(l, text);
 	} else if (l->awaiting == AWAIT_ANSWER && *text != '=' && is_command(text)) {
-		fputs("is that the answer, or a command? \": \" before it runs it, \"= \" before it answers with it\n",
+		fputs("ambiguous: start with \": \" for a command, with \"= \" for the answer\n",
 		      l->out);
 		line_show_prompt(l);
 	} else if (l->awaiting == AWAIT_ANSWER) {

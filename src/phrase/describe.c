@@ -116,23 +116,23 @@ static void describe_who(const json_t *body, struct buf *out)
 		put_key(body, "by", " by ", out);
 }
 
-/* "what #53 did is taken back: 2 changes". */
+/* "undid the changes of #53: 2 changes". */
 static void describe_put_back(const json_t *b, struct buf *out)
 {
 	const char *how = json_str(b, "how", "");
 	int64_t of = json_int(b, "of", 0), takes = json_int(b, "takes", 0),
 		ops = json_int(b, "ops", 0);
 	if (!strcmp(how, "promote"))
-		buf_printf(out, "what preview #%lld changed is taken over",
+		buf_printf(out, "applied the result of dry run #%lld",
 			   (long long)json_int(b, "to", 0));
 	else if (of)
-		buf_printf(out, "what #%lld did to the files is taken %s", (long long)of,
-			   !strcmp(how, "redo") ? "over" : "back");
+		buf_printf(out, "%s the file changes of #%lld",
+			   !strcmp(how, "redo") ? "applied" : "undid", (long long)of);
 	else if (takes)
-		buf_printf(out, "#%lld is undone", (long long)takes);
+		buf_printf(out, "undid #%lld", (long long)takes);
 	else
-		buf_printf(out, "files are as they were at #%lld", (long long)json_int(b, "to", 0));
-	if (!put_key(b, "why", ": not done: ", out))
+		buf_printf(out, "restored the files of #%lld", (long long)json_int(b, "to", 0));
+	if (!put_key(b, "why", ": failed: ", out))
 		buf_printf(out, ": %lld change%s", (long long)ops, ops == 1 ? "" : "s");
 }
 
@@ -177,7 +177,7 @@ static void describe_money(int64_t uusd, struct buf *out)
 		   (long long)(uusd % 1000000 / 100));
 }
 
-/* What a rented box has cost. */
+/* The cost of a hosted sandbox. */
 static void describe_rent(const json_t *cost, struct buf *out)
 {
 	if (json_int(cost, "open_us", 0) <= 0)
@@ -193,7 +193,7 @@ static void describe_reply(const json_t *body, struct buf *out)
 {
 	const json_t *calls = json_object_get(body, "calls"),
 		     *usage = json_object_get(body, "usage");
-	buf_puts(out, "model answers");
+	buf_puts(out, "model answered");
 	put_key(body, "text", ": ", out);
 	if (json_array_size(calls))
 		buf_printf(out, " [%zu calls]", json_array_size(calls));
@@ -222,17 +222,15 @@ static void describe_requested(const json_t *body, struct buf *out)
 	}
 }
 
-/* Of a connection that is no single command's: what ran in its box. */
+/* For a connection that has no single owner: the commands that ran in its sandbox. */
 static void ran_then(const json_t *args, struct buf *out)
 {
 	size_t i;
 	json_t *id;
 	json_array_foreach(json_object_get(args, "by"), i, id)
-		buf_printf(out, "%s #%lld", i ? "," : " while", (long long)json_integer_value(id));
+		buf_printf(out, "%s #%lld", i ? "," : " during", (long long)json_integer_value(id));
 	if (json_flag(args, "left", false))
-		buf_puts(out, i ? " and what was left running" : " from what was left running");
-	else if (i)
-		buf_puts(out, " ran");
+		buf_puts(out, i ? " or by background processes" : " by background processes");
 }
 
 static void describe_output(const json_t *body, struct buf *out)
@@ -244,7 +242,7 @@ static void describe_output(const json_t *body, struct buf *out)
 		   names[stream > 0 && stream < (int64_t)ARRAY_LEN(names) ? stream : 0]);
 }
 
-/* Whatever it is: its scalar fields. */
+/* Any kind: its scalar fields. */
 static void describe_generic(uint16_t kind, const json_t *body, struct buf *out)
 {
 	const char *name = event_kind_name(kind), *key;
@@ -284,7 +282,7 @@ static void describe_executed(const json_t *b, struct buf *out)
 	CLEANUP(buf_release) struct buf path = BUF_INIT;
 	(void)!json_get_bytes(json_object_get(b, "path"), &path);
 	if (!json_get_argv(json_object_get(b, "argv"), &argv) || !argv.nr)
-		buf_puts(out, path.len ? path.data : "something that could not be read");
+		buf_puts(out, path.len ? path.data : "(unreadable path)");
 	else
 		describe_argv(json_object_get(b, "argv"), out);
 	if (argv.nr && strcmp(argv.item[0], buf_cstr(&path)) != 0 && path.len)
@@ -301,11 +299,11 @@ static void by_kind(uint16_t kind, const json_t *b, struct buf *out)
 	case EV_SESSION_START:
 		buf_puts(out, "session");
 		put_key(b, "name", " ", out);
-		buf_puts(out, " begins");
+		buf_puts(out, " started");
 		put_key(b, "script", ": ", out);
 		break;
 	case EV_SESSION_END:
-		buf_printf(out, "session ends, %s",
+		buf_printf(out, "session ended: %s",
 			   json_flag(b, "ok", false) ? "successful" : ended_word(b));
 		put_key(b, "why", ": ", out);
 		break;
@@ -315,7 +313,7 @@ static void by_kind(uint16_t kind, const json_t *b, struct buf *out)
 		put_key(b, "task", ": ", out);
 		break;
 	case EV_AGENT_INSTRUCTIONS:
-		buf_printf(out, "project: %zu files for the agent, %zu left out",
+		buf_printf(out, "project instructions: %zu files given, %zu left out",
 			   json_array_size(json_object_get(b, "files")),
 			   json_array_size(json_object_get(b, "left_out")));
 		break;
@@ -333,19 +331,19 @@ static void by_kind(uint16_t kind, const json_t *b, struct buf *out)
 		put_key(b, "n", "turn ", out);
 		break;
 	case EV_AGENT_STATE:
-		put_key(b, "state", "now: ", out);
+		put_key(b, "state", "state: ", out);
 		break;
 	case EV_AGENT_END:
-		put_key(b, "stop", "agent ends: ", out);
+		put_key(b, "stop", "agent ended: ", out);
 		put_key(b, "why", ", ", out);
 		put_key(b, "text", ": ", out);
 		break;
 	case EV_AGENT_TOLD:
-		put_key(b, "what", "says of itself: ", out);
+		put_key(b, "what", "reports: ", out);
 		put_key(b, "say", ", ", out);
 		break;
 	case EV_AGENT_SAY:
-		buf_puts(out, "told");
+		buf_puts(out, "message");
 		describe_who(b, out);
 		put_key(b, "text", ": ", out);
 		break;
@@ -359,7 +357,7 @@ static void by_kind(uint16_t kind, const json_t *b, struct buf *out)
 			buf_printf(out, " within #%lld", (long long)json_int(b, "within", 0));
 		else if (!strcmp(json_str(b, "kind", ""), "connect"))
 			ran_then(json_object_get(b, "args"), out);
-		/* a person's own */
+		/* requested by a user */
 		if (json_is_object(json_object_get(json_object_get(b, "args"), "who")))
 			describe_who(json_object_get(b, "args"), out);
 		break;
@@ -381,8 +379,8 @@ static void by_kind(uint16_t kind, const json_t *b, struct buf *out)
 		put_key(b, "note", ", note: ", out);
 		break;
 	case EV_CONTROL_HOST:
-		buf_puts(out, json_int(b, "of", 0) ? "ended on the host"
-						   : "a person's own command on the host");
+		buf_puts(out, json_int(b, "of", 0) ? "command on the host ended"
+						   : "command on the host");
 		describe_who(b, out);
 		put_key(b, "cmd", ": ", out);
 		if (json_int(b, "of", 0))
@@ -393,13 +391,13 @@ static void by_kind(uint16_t kind, const json_t *b, struct buf *out)
 		put_key(b, "role", ", to ", out);
 		break;
 	case EV_ACTION_LATER:
-		buf_puts(out, "left held");
+		buf_puts(out, "deferred");
 		describe_who(b, out);
 		put_key(b, "note", ", note: ", out);
 		put_key(b, "message", ", note: ", out);
 		break;
 	case EV_POLICY_ADDED:
-		buf_puts(out, "a rule is added");
+		buf_puts(out, "rule added");
 		describe_who(b, out);
 		put_key(b, "text", ": ", out);
 		put_key(b, "file", " in ", out);
@@ -426,7 +424,7 @@ static void by_kind(uint16_t kind, const json_t *b, struct buf *out)
 		tool_end_words(b, TEXT_MAX, out);
 		break;
 	case EV_MODEL_CALL:
-		put_key(b, "model", "asks ", out);
+		put_key(b, "model", "calls ", out);
 		break;
 	case EV_PROXY_OPEN:
 		put_key(json_object_get(b, "proxy"), "name", "proxy ", out);
@@ -437,14 +435,13 @@ static void by_kind(uint16_t kind, const json_t *b, struct buf *out)
 		put_key(b, "why", ": ", out);
 		break;
 	case EV_PORT_CLOSED:
-		buf_printf(out, "a connection to port %d of the box %s",
-			   (int)json_int(b, "port", 0),
-			   json_flag(b, "turned_away", false) ? "was turned away" : "is over");
+		buf_printf(out, "connection to sandbox port %d %s", (int)json_int(b, "port", 0),
+			   json_flag(b, "turned_away", false) ? "refused" : "closed");
 		put_key(b, "why", ": ", out);
 		break;
 	case EV_PROXY_GATED:
-		buf_puts(out, "calls of the answer are kept from the agent; ");
-		buf_puts(out, strcmp(json_str(b, "then", ""), "end") ? "the model is asked again"
+		buf_puts(out, "withheld the tool calls of this answer; ");
+		buf_puts(out, strcmp(json_str(b, "then", ""), "end") ? "the model is called again"
 								     : "the turn ends");
 		break;
 	case EV_MODEL_REPLY:
@@ -455,14 +452,14 @@ static void by_kind(uint16_t kind, const json_t *b, struct buf *out)
 		describe_list(json_object_get(b, "choices"), " - ", out);
 		break;
 	case EV_BOX_OPEN:
-		put_key(b, "name", "box ", out);
-		put_key(b, "driver", " of ", out);
+		put_key(b, "name", "sandbox ", out);
+		put_key(b, "driver", ", backend ", out);
 		break;
 	case EV_BOX_READY:
-		put_key(b, "profile", "box ready, ", out);
+		put_key(b, "profile", "sandbox ready, isolation ", out);
 		break;
 	case EV_BOX_CLOSED:
-		buf_puts(out, "box closed");
+		buf_puts(out, "sandbox closed");
 		describe_rent(json_object_get(b, "cost"), out);
 		put_key(b, "why", ": ", out);
 		break;
@@ -481,11 +478,11 @@ static void by_kind(uint16_t kind, const json_t *b, struct buf *out)
 	case EV_PROC_GAP:
 		put_key(b, "execs", "", out);
 		put_key(b, "connects", " more programs and ", out);
-		buf_puts(out, " more connections were not told");
+		buf_puts(out, " more connections not recorded");
 		break;
 	case EV_SNAPSHOT_TAKEN:
 		put_key(b, "n", "snapshot ", out);
-		put_key(b, "changed", ": changed ", out);
+		put_key(b, "changed", ": files changed: ", out);
 		put_key(b, "why", " after ", out);
 		break;
 	case EV_ROLLBACK_DONE:
@@ -508,9 +505,9 @@ static void by_kind(uint16_t kind, const json_t *b, struct buf *out)
 		describe_who(b, out);
 		break;
 	case EV_REDO_ENDED:
-		put_key(json_object_get(b, "origin"), "action", "redo of #", out);
+		put_key(json_object_get(b, "origin"), "action", "repeat of #", out);
 		buf_puts(out, *json_str(b, "why", "")	    ? ": not compared"
-			      : json_flag(b, "same", false) ? ": the same"
+			      : json_flag(b, "same", false) ? ": same result"
 							    : ": differs");
 		put_key(b, "why", ", ", out);
 		break;
@@ -519,7 +516,7 @@ static void by_kind(uint16_t kind, const json_t *b, struct buf *out)
 		describe_who(b, out);
 		break;
 	default:
-		/* an open set: kinds of newer versions and those that need no words of their own */
+		/* kinds of newer versions, and kinds whose fields say enough */
 		describe_generic(kind, b, out);
 		break;
 	}
@@ -540,7 +537,7 @@ void describe_event(const struct event *ev, struct buf *out)
 	}
 	size_t len = out->len;
 	by_kind(ev->kind, body, out);
-	if (out->len == len) /* the fields that it should have are not there */
+	if (out->len == len) /* its expected fields are missing */
 		describe_generic(ev->kind, body, out);
 }
 

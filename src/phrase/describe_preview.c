@@ -19,15 +19,15 @@ static void describe_preview_sum(const json_t *o, struct buf *out)
 	const char *end = json_str(o, "end", "");
 	int64_t ms = json_int(o, "dur_us", 0) / 1000;
 	if (!strcmp(end, "failed")) {
-		buf_printf(out, "could not be tried: %s", json_str(o, "why", "?"));
+		buf_printf(out, "dry run failed: %s", json_str(o, "why", "?"));
 		return;
 	}
 	if (!strcmp(end, "cancelled")) {
-		buf_puts(out, "given up: the action was decided meanwhile");
+		buf_puts(out, "cancelled: the action was decided during the dry run");
 		return;
 	}
 	if (!strcmp(end, "timeout"))
-		buf_puts(out, "cut off");
+		buf_puts(out, "stopped");
 	else if (json_object_get(o, "signal"))
 		buf_printf(out, "signal %lld", (long long)json_int(o, "signal", 0));
 	else
@@ -41,17 +41,16 @@ static const char *describe_preview_reason(const char *word)
 	static const struct {
 		const char *word, *text;
 	} known[] = {
-		{ "network", "it wanted the network" },
-		{ "local", "it wanted a server in the box, which was frozen" },
-		{ "tmp", "it wrote to /tmp, which is not kept" },
-		{ "procs", "it left processes running, which were ended" },
+		{ "network", "it tried to use the network" },
+		{ "local", "it tried to reach a server in the sandbox, which was frozen" },
+		{ "tmp", "it wrote to /tmp, which a dry run discards" },
+		{ "procs", "it left processes running; the dry run ended them" },
 		{ "time", "it ran longer than 30 s" },
-		{ "output", "it printed more than can be kept" },
+		{ "output", "it printed more than a dry run keeps" },
 		{ "blind",
-		  "it had no network; whether it wanted it cannot be seen in this profile" },
-		{ "partial",
-		  "only its workspace was brought along; what it does elsewhere is not seen" },
-		{ "hash_only", "some contents are known by hash only" },
+		  "it had no network; this isolation level can't show whether it tried to use one" },
+		{ "partial", "only the workspace was copied; changes elsewhere are not seen" },
+		{ "hash_only", "some file contents are recorded as hash only" },
 	};
 	for (size_t i = 0; i < ARRAY_LEN(known); i++)
 		if (!strcmp(known[i].word, word))
@@ -70,7 +69,7 @@ static void describe_preview_hosts(const json_t *o, struct buf *out)
 		buf_printf(out, "; connections refused: %lld",
 			   (long long)json_int(net, "refused", 0));
 	if (json_int(net, "names", 0))
-		buf_printf(out, "; names looked up in vain: %lld",
+		buf_printf(out, "; failed name lookups: %lld",
 			   (long long)json_int(net, "names", 0));
 }
 
@@ -113,7 +112,7 @@ void describe_preview_long(const json_t *o, struct buf *out)
 	long long of = (long long)json_int(o, "of", 0), seq = (long long)json_int(o, "preview", 0);
 	const json_t *files = json_object_get(o, "files");
 	const char *end = json_str(o, "end", "");
-	buf_printf(out, "#%lld was tried: ", of);
+	buf_printf(out, "dry run of #%lld: ", of);
 	describe_preview_sum(o, out);
 	describe_preview_incomplete(o, "\n  ", out);
 	for (size_t i = 0; i < json_array_size(files); i++)

@@ -57,7 +57,7 @@ static void describe_state_budget(const json_t *state, const json_t *row, struct
 		first = false;
 	}
 	if (first)
-		buf_puts(out, ": no limit of its own");
+		buf_puts(out, ": no limit");
 }
 
 /* "approved for the session: exec git push *, of fix, 5 more times, for 29m (#121)". */

@@ -11,7 +11,7 @@ static void redone_status(const json_t *s, struct buf *out)
 		buf_printf(out, "exit %lld", (long long)json_int(s, "code", 0));
 	if (strcmp(end, "ok") != 0)
 		buf_printf(out, "%s%s", out->len && json_object_size(s) > 1 ? ", " : "",
-			   *end ? end : "no end in the record");
+			   *end ? end : "no end in the recording");
 }
 
 static void redone_stream(const json_t *o, const char *name, struct buf *out)
@@ -48,9 +48,8 @@ static void redone_tree(const json_t *o, struct buf *out)
 		return;
 	if (json_flag(t, "same", false)) {
 		buf_printf(out, "files   same%s%s\n",
-			   json_flag(t, "git_same", true) ? ""
-							  : ", but for what git keeps for itself",
-			   json_flag(t, "shared", false) ? " (the record shares them with others)"
+			   json_flag(t, "git_same", true) ? "" : ", apart from git's own files",
+			   json_flag(t, "shared", false) ? " (other actions share these changes)"
 							 : "");
 		return;
 	}
@@ -83,7 +82,8 @@ void redone_lines(const json_t *o, struct buf *out)
 	redone_stream(o, "pty", out);
 	redone_tree(o, out);
 	if (json_flag(o, "files_missing", false))
-		buf_puts(out, "some files of then are kept by hash only and were not at hand\n");
+		buf_puts(out,
+			 "some original files are recorded as hash only and were not available\n");
 }
 
 void redone_lacks(const json_t *started, struct buf *out)
@@ -91,9 +91,9 @@ void redone_lacks(const json_t *started, struct buf *out)
 	static const struct {
 		const char *word, *text;
 	} known[] = {
-		{ "env", "values of the environment" },
+		{ "env", "environment values" },
 		{ "stdin", "standard input" },
-		{ "end", "how it ended" },
+		{ "end", "the way it ended" },
 	};
 	const json_t *list = json_object_get(started, "lacks");
 	for (size_t i = 0; i < json_array_size(list); i++) {

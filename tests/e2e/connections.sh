@@ -68,9 +68,9 @@ like "$ev" " good connect: .* within #$good" "a connection is its agent's, and o
 like "$ev" " bad connect: .* within #$other" 'of the other agent likewise'
 like "$("$sg" search -S net 'agent:bad kind:connect verdict:deny')" 'connect' 'a rule for one agent is for its connections, too'
 like "$ev" "UTC +[0-9]+ connect: .* within #$script" "a script's own"
-like "$ev" "connect: .* while #$two and what was left running" 'where more ran, all of it is said, and no one accused'
-like "$ev" "connect: .* while #[0-9]+, #$shell and what was left running" 'also beside a shell'
-like "$ev" 'connect: .* from what was left running' 'what a command had left behind has no command'
+like "$ev" "connect: .* during #$two or by background processes" 'where more ran, all of it is said, and no one accused'
+like "$ev" "connect: .* during #[0-9]+, #$shell or by background processes" 'also beside a shell'
+like "$ev" 'connect: .* by background processes' 'what a command had left behind has no command'
 alone=$(grep -E 'exec: bash fetch.sh alone' <<<"$ev" | grep -oE 'UTC +[0-9]+ ' | tail -1 | grep -oE '[0-9]+')
 like "$ev" "connect: .* within #$alone" 'once that has gone a connection is its command'"'"'s again'
 like "$("$sg" show "net#$(id_of 'good connect')")" 'agent +good' 'show names the agent'

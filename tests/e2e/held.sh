@@ -214,7 +214,7 @@ o=$(printf '%s' "$line" | grep -oE '"session":"[^"]*' | cut -d'"' -f4)
 wait_for 20 opened
 once() {
 	: >"$t/out"
-	{ wait_for 20 grep -q 'RISK high, own asks: look twice' "$t/out"; sleep 0.6; printf 'yes\n'; wait_for 20 grep -q 'once more' "$t/out"; printf 'no\n'; sleep 0.3; printf 'yes\n'
+	{ wait_for 20 grep -q 'RISK high, own asks: look twice' "$t/out"; sleep 0.6; printf 'yes\n'; wait_for 20 grep -q 'again to approve' "$t/out"; printf 'no\n'; sleep 0.3; printf 'yes\n'
 		sleep 0.5; printf '\003'; } | timeout 60 "$sg" shell open --in "$o" >"$t/out" 2>&1
 }
 once
@@ -222,7 +222,7 @@ is "$? $(decisions | grep -c '"approve"')" '4 0' 'yes, something else and yes ag
 typed 'yes\n'
 is $? 4 'one yes and then nothing more does not either'
 : >"$t/out"
-{ wait_for 20 grep -q 'waits for a person' "$t/out"; sleep 0.6; printf 'yes\n'; wait_for 20 grep -q 'once more' "$t/out"; printf 'yes\n'
+{ wait_for 20 grep -q 'waits for a person' "$t/out"; sleep 0.6; printf 'yes\n'; wait_for 20 grep -q 'again to approve' "$t/out"; printf 'yes\n'
 	wait_for 20 grep -q 'agent@' "$t/out"; printf 'exit\n'; } | timeout 60 "$sg" shell open --in "$o" >"$t/out" 2>&1
 is "$? $(decisions | grep -c '"approve"')" '0 1' 'yes twice does'
 "$sg" stop -S "$o" >"$t/out" 2>&1

@@ -49,12 +49,12 @@ step "approve $id --cmd 'echo else'" 'ran: else' 'an edit, typed'
 nth_ask 4
 step "out $id" '^else' 'out: its output'
 step 'pause' 'session event [0-9]+ pause: paused by' 'pause'
-step 'continue' 'session event [0-9]+ go on: by' 'continue'
+step 'continue' 'session event [0-9]+ continue: by' 'continue'
 nth_ask 5
 id=$(grep -oE '^ask [0-9]+' "$t/pty" | tail -1 | cut -d' ' -f2)
 step "diff --stat" 'log' 'diff'
 step "approve $id --session 'echo *'" 'ran: five' 'approve for the session'
-shows 'session.*ends'
+shows 'session: (succeeded|failed|ended)'
 ok $? 'the session ends'
 exec 7>&-
 wait $pty
@@ -161,13 +161,13 @@ L
 begins "'$sg' run high.lua --no-tui --policy high_policy.lua --name high"
 nth_ask 1
 like "$(cat "$t/pty")" 'ask [0-9]+, risk high' 'a high risk is named'
-step 1 'the risk is high: 1 once more approves it' '1: said once'
+step 1 'high risk: type 1 again to approve' '1: said once'
 step state 'HELD #[0-9]+' 'something else between'
 types 1
-wait_for 30 eval '[ "$(grep -c "once more" "$t/pty")" -ge 2 ]'
+wait_for 30 eval '[ "$(grep -c "type 1 again" "$t/pty")" -ge 2 ]'
 ok $? 'takes it back'
 step 1 'ran: risky' 'said twice it runs'
-shows 'session.*ends'
+shows 'session: (succeeded|failed|ended)'
 exec 7>&-
 wait $pty
 

@@ -30,14 +30,14 @@ wait_for 30 shows line '^question [0-9]+: which .*colour.*is it'
 ok $? 'a question is asked'
 unlike "$(cat "$t/out")" $'\e|\u202e' 'its text can do nothing to the terminal'
 says state
-wait_for 30 shows line 'is that the answer, or a command\?'
+wait_for 30 shows line 'ambiguous: start with?'
 ok $? 'a word that is a command is not taken for the answer'
 says ':state'
 wait_for 30 shows line '^question #[0-9]+: which .*colour'
 ok $? 'with a colon it is a command; the question is shown as text'
 unlike "$(cat "$t/out")" 'b64' 'not as base64'
 says ':note'
-wait_for 30 shows line "not done: no command 'note'|unknown command|no command"
+wait_for 30 shows line "failed: no command 'note'|unknown command|no command"
 ok $? 'a command that is none is not an answer either'
 says '!touch x'
 wait_for 30 shows line 'only when this was begun with --trust'
@@ -66,9 +66,9 @@ says 'freeze nowhere'
 wait_for 30 shows line "no box 'nowhere' in this session; boxes: work, other"
 ok $? 'a name that is no box: those there are'
 says 'freeze work other'
-wait_for 30 shows line "not done: .*'other'"
+wait_for 30 shows line "failed: .*'other'"
 says 'freeze nowhere else'
-wait_for 30 shows line "not done: .*'else'"
+wait_for 30 shows line "failed: .*'else'"
 is "$(grep -c "'other'" "$t/out")" 1 'what was refused is told once'
 says ':hold'
 wait_for 30 shows line '> :hold$'
@@ -130,7 +130,7 @@ unlike "$(cat "$t/out")" "--check '$id'" 'and nothing else as its value'
 verb "review reject --hunks a.txt:2 -m 'not this'" 'review: a.txt hunk 2 left by [^ ]+: not this'
 verb 'merge --hunks a.txt:1 --to kept' 'merge: done, branch'
 is "$(git -C repo show kept:a.txt | grep -cE '^(five|fifteen)$')" 1 'one hunk of it is on the branch'
-verb 'undo' 'undo: the merge to refs/heads/kept is taken back'
+verb 'undo' 'undo: undid the merge into refs/heads/kept'
 is "$(git -C repo branch --list kept)" '' 'the branch has gone'
 verb "rollback $act" 'rollback: to #'
 verb 'undo' 'rollback: to #.*'

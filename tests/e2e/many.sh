@@ -56,9 +56,9 @@ longest() { [ "$("$sg" ls --waiting | cut -d'#' -f1 | tr '\n' ' ')" = "$one $thr
 wait_for 10 longest
 ok $? "what has waited longest is on top, whichever session is older"
 unlike "$("$sg" show "$one" --handoff)" 'not this one' "and not in another's"
-like "$("$sg" show "$one" --handoff)" 'WAITS FOR A PERSON \(1\)' "the handover says what waits"
+like "$("$sg" show "$one" --handoff)" 'PENDING APPROVAL \(1\)' "the handover says what waits"
 tm send-keys -t b H
-wait_for 5 shows b 'HANDOVER of s-'
+wait_for 5 shows b 'HANDOFF of s-'
 ok $? "H shows it on the screen"
 tm kill-server
 for s in $one $two $three; do "$sg" stop --now -S "$s" >/dev/null 2>&1; done

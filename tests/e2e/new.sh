@@ -82,7 +82,7 @@ for p in coding fanout inside bare; do
 		ended
 	}
 	wait_for 60 step
-	like "$("$sg" events "$id" 2>&1 | tail -1)" 'session ends, successful' "$p: the script runs as it was written"
+	like "$("$sg" events "$id" 2>&1 | tail -1)" 'session ended: successful' "$p: the script runs as it was written"
 	[ ! -e "my-$p.script.lua" ] && continue
 	like "$("$sg" events "$id" 2>&1)" "scripted:my-$p.script.lua" "$p: with the scripted model that lies beside it"
 done

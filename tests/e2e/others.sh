@@ -86,7 +86,7 @@ wait_for 30 shows line '[0-9]+> *$'
 type_ line 3 Enter
 wait_for 30 shows line 'pattern of the rule'
 type_ line 'echo push fix/*' Enter
-wait_for 30 shows line 'yes saves it>'
+wait_for 30 shows line 'yes to save>'
 like "$(cat "$t/out")" 'and lets run, which waits: event [0-9]+ echo push fix/' 'line mode names them'
 type_ line yes Enter
 wait_for 30 waits "$three" 1

@@ -22,9 +22,9 @@ like "$("$sg" ls)" "^$id +running .* one\$" "ls: it runs, and nothing is held"
 like "$("$sg" ls --json)" '"held":0,"asks":0' "nor in its JSON"
 like "$("$sg" ls --waiting 2>&1)" 'nothing waits for a person' "ls --waiting: nothing"
 like "$("$sg" </dev/null)" "^$id running  one\$" "sandglass without a word: it runs"
-like "$("$sg" show "$id" --handoff)" "WAITS FOR A PERSON: nothing" "the handover: nothing waits"
-like "$("$sg" show "$id" --handoff)" "PAUSED, 'sandglass continue' lets it go on \(1\)" "but for somebody who lets it go on"
-like "$("$sg" show "$id" --handoff | grep -A1 exec:)" 'why: paused by a person' "with what it is"
+like "$("$sg" show "$id" --handoff)" "PENDING APPROVAL: nothing" "the handover: nothing waits"
+like "$("$sg" show "$id" --handoff)" "PAUSED .*\(1\)" "but for somebody who lets it go on"
+like "$("$sg" show "$id" --handoff | grep -A1 exec:)" 'why: paused by a user' "with what it is"
 [ ! -e "$t/told" ]
 ok $? "nobody was notified"
 "$sg" continue -S "$id" >"$t/out" 2>&1

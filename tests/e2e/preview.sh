@@ -55,7 +55,7 @@ out=$("$sg" events "$s")
 like "$out" 'end 3 \[out' 'the script gets the exit status and the output of the preview'
 like "$out" 'after: one ↵ two ↵ new' 'and the box exactly its difference'
 like "$out" 'promote by .*: as shown' 'recorded with who and why'
-like "$out" "what preview #$p changed is taken over" 'and what came into the box'
+like "$out" "applied the result of dry run #$p" 'and what came into the box'
 like "$("$sg" replay "$s" --no-tui </dev/null | grep -A3 'dry run: of')" '^    A b.txt  \+1 -0$' 'line mode names the files of a preview'
 like "$("$sg" events "$s" --json | grep action.ended | grep "\"action\":$h")" "\"promoted\":$p" 'the end is marked'
 is "$("$sg" out "$s#$h" 2>/dev/null)" out 'the output is the action'"'"'s now'

@@ -38,7 +38,7 @@ one=$(nth 1) two=$(nth 2) three=$(nth 3)
 # --- the command line ---
 out=$("$sg" repeat "$id#$two" 2>err)
 is $? 1 "redo of a command that prints the time: differs"
-like "$(cat err)" 'has to do without: values of the environment' "what the record lacks is told"
+like "$(cat err)" 'has to do without: environment values' "what the record lacks is told"
 like "$out" 'stdout +differs from line 5' "compared"
 "$sg" repeat "$id#$three" >again 2>err &
 redo=$!
@@ -107,7 +107,7 @@ wait_for 5 shows 'WHY IT STOPPED'
 ok $? "a opens the approval"
 sleep 0.6
 keys y
-wait_for 20 shows 'the same'
+wait_for 20 shows 'same result'
 ok $? "approved, it is compared"
 keys ":repeat $one" Enter
 wait_for 20 shows 'files +same'
@@ -133,14 +133,14 @@ is "$("$sg" compare "$id" "$id" 2>&1 | sed -n 2p | cut -d' ' -f2)" stopped "a se
 $T new-session -d -x 120 -y 36 "LC_ALL=C.UTF-8 $sg replay $id"
 wait_for 10 shows 'rec|REPLAY|replay'
 keys ":repeat" Enter
-wait_for 5 shows "repeat #$one.*the same"
+wait_for 5 shows "repeat #$one.*same result"
 ok $? "replay shows how it compared"
 keys r
 sleep 0.3
 sees 'read only' "and runs nothing"
 keys q
 keys ":repeat $one" Enter
-sees "repeat #$one.*the same" "by its number, too"
+sees "repeat #$one.*same result" "by its number, too"
 keys ":repeat 1" Enter
 sees 'repeat: read only' "where none ran again, nothing does"
 keys ':sql SELECT seq, kind FROM event LIMIT 2' Enter

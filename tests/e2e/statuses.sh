@@ -33,7 +33,7 @@ st() { # status, expression for what is said, name, words of run...
 	is $? "$want" "$want: $name, --json"
 	like "$(tail -1 "$t/lines")" "\"(status|exit)\":$want[,}]" "$want: $name, --json: the last line says so"
 }
-st 0 'ends well' 'a script comes to its end' fine.lua
+st 0 'succeeded' 'a script comes to its end' fine.lua
 st 1 'the tests still fail' 'it says that it was not successful' unsuccessful.lua
 st 2 'polcy' 'a wrong option' fine.lua --polcy x
 st 3 'wrong\.lua:2' 'a mistake in the script' wrong.lua

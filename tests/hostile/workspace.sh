@@ -114,7 +114,7 @@ done
 printed() { sed -n "s/.*print: $1=//p" "$t/out" | xargs; }
 is "$(printed sparse)" "10737418240 $((640 * (10 - from) / 10))" 'big: a sparse file of 10 GB is made and read line by line'
 is "$(printed dense | cut -d" " -f1)" $(((dense * 1073741824 + 39) / 40)) "big: and a dense one of $dense GB"
-like "$(cat "$t/out")" 'session ends, successful' 'big: ends well'
+like "$(cat "$t/out")" 'session ended: successful' 'big: ends well'
 size=$(stat -c %s "$HOME"/.local/share/sandglass/sessions/*big*.glass)
 [ "$size" -lt 1048576 ]
 ok $? "big: the record grows by less than 1 MB ($size bytes)"

@@ -74,10 +74,10 @@ static void handoff_add_waiting(json_t *list, struct source *s, uint64_t seq, ui
 	json_put_str(o, "kind", act ? act->kind : "ask");
 	json_put(o, "what", json_bytes_z(r.what));
 	json_put_str(o, "why",
-		     !act	    ? "waits for an answer"
-		     : act->latched ? s->model.paused_by_freeze ? "frozen by a person"
-								: "paused by a person"
-				    : r.by);
+		     !act ? "question without an answer"
+		     : act->latched
+			     ? s->model.paused_by_freeze ? "frozen by a user" : "paused by a user"
+			     : r.by);
 	json_put_int(o, "since_us", act ? act->held_us : r.ts_us);
 	json_put_int(o, "until_us", act ? act->until_us : 0);
 	if (act && act->latched)

@@ -14,11 +14,11 @@ static void handoff_text_put_safe(struct buf *out, const char *text)
 		buf_puts(out, " ..");
 }
 
-/* What is bytes may be {"b64":..}. */
+/* A field of bytes may be {"b64":..}. */
 static const char *handoff_text_bytes_of(const json_t *o, const char *name)
 {
 	const json_t *v = json_object_get(o, name);
-	return json_is_string(v) ? json_string_value(v) : v ? "(bytes that are no text)" : "";
+	return json_is_string(v) ? json_string_value(v) : v ? "(not text)" : "";
 }
 
 static void handoff_text_head(struct buf *out, const char *title, size_t nr, const char *none)
@@ -30,7 +30,7 @@ static void handoff_text_head(struct buf *out, const char *title, size_t nr, con
 		buf_printf(out, ": %s\n", none);
 }
 
-/* "step 3 of 40, $0.41 of $1.00": who takes over sees what is left. */
+/* "step 3 of 40, $0.41 of $1.00": the next operator sees the rest of the budget. */
 static void text_used(const json_t *agent, struct arena *a, struct buf *out)
 {
 	const json_t *limits = json_object_get(agent, "limits");
@@ -48,8 +48,7 @@ static void text_used(const json_t *agent, struct arena *a, struct buf *out)
 static void text_agents(const json_t *h, struct arena *a, struct buf *out)
 {
 	const json_t *list = json_object_get(h, "agents");
-	handoff_text_head(out, "GOAL", json_array_size(list),
-			  "what the script does; it has no agents");
+	handoff_text_head(out, "GOAL", json_array_size(list), "see the script; it has no agents");
 	for (size_t i = 0; i < json_array_size(list); i++) {
 		const json_t *o = json_array_get(list, i);
 		buf_puts(out, "  ");
@@ -77,10 +76,10 @@ static void text_waiting(const json_t *o, int64_t now, struct arena *a, struct b
 	handoff_text_put_safe(out, json_str(o, "why", ""));
 	buf_printf(out, ", for %s", fmt_age(a, now - json_int(o, "since_us", now)));
 	if (json_int(o, "until_us", 0))
-		buf_printf(out, ", denied in %s if nobody answers",
+		buf_printf(out, ", denied in %s without an answer",
 			   fmt_age(a, json_int(o, "until_us", 0) - now));
 	if (*json_str(o, "note", "")) {
-		buf_puts(out, "\n      note of ");
+		buf_puts(out, "\n      note by ");
 		handoff_text_put_safe(out, json_str(o, "note_by", ""));
 		buf_puts(out, ": ");
 		handoff_text_put_safe(out, json_str(o, "note", ""));
@@ -88,19 +87,19 @@ static void text_waiting(const json_t *o, int64_t now, struct arena *a, struct b
 	buf_putc(out, '\n');
 }
 
-/* What waits for a decision, and what only a pause keeps back. */
+/* Actions that need a decision, then actions that only a pause delays. */
 static void text_waits(const json_t *h, struct arena *a, struct buf *out)
 {
 	const json_t *list = json_object_get(h, "waits");
 	size_t nr = json_array_size(list), paused = 0;
 	for (size_t i = 0; i < nr; i++)
 		paused += json_flag(json_array_get(list, i), "paused", false);
-	handoff_text_head(out, "WAITS FOR A PERSON", nr - paused, "nothing");
+	handoff_text_head(out, "PENDING APPROVAL", nr - paused, "nothing");
 	for (size_t i = 0; i < nr; i++)
 		if (!json_flag(json_array_get(list, i), "paused", false))
 			text_waiting(json_array_get(list, i), now_of(h), a, out);
 	if (paused)
-		handoff_text_head(out, "PAUSED, 'sandglass continue' lets it go on", paused, "");
+		handoff_text_head(out, "PAUSED ('sandglass continue' continues them)", paused, "");
 	for (size_t i = 0; i < nr; i++)
 		if (json_flag(json_array_get(list, i), "paused", false))
 			text_waiting(json_array_get(list, i), now_of(h), a, out);
@@ -131,10 +130,10 @@ static void text_decisions(const json_t *h, struct arena *a, struct buf *out)
 static void text_holds(const json_t *h, struct buf *out)
 {
 	const json_t *list = json_object_get(h, "waivers");
-	buf_puts(out, "\nHOLD: ");
+	buf_puts(out, "\nBREAKPOINT: ");
 	handoff_text_put_safe(out, *json_str(h, "hold", "") ? json_str(h, "hold", "") : "none");
 	buf_putc(out, '\n');
-	handoff_text_head(out, "WAIVERS", json_array_size(list), "none");
+	handoff_text_head(out, "SESSION APPROVALS", json_array_size(list), "none");
 	for (size_t i = 0; i < json_array_size(list); i++) {
 		const json_t *o = json_array_get(list, i);
 		buf_printf(out, "  #%" PRId64 " %s ", json_int(o, "event", 0),
@@ -157,7 +156,7 @@ static void text_files(const json_t *box, struct buf *out)
 		buf_printf(out, "  %s\n", json_str(f, "lines", ""));
 	}
 	if (json_int(box, "merged", 0))
-		buf_printf(out, "      left out of the merge back #%" PRId64 "\n",
+		buf_printf(out, "      left out of merge #%" PRId64 "\n",
 			   json_int(box, "merged", 0));
 	else if (more > 0)
 		buf_printf(out, "      and %" PRId64 " more\n", more);
@@ -169,7 +168,7 @@ static void text_boxes(const json_t *h, struct buf *out)
 	size_t changed = 0;
 	for (size_t i = 0; i < json_array_size(list); i++)
 		changed += json_int(json_array_get(list, i), "changed_files", 0) > 0;
-	handoff_text_head(out, "BOXES WITH CHANGES", changed, "none");
+	handoff_text_head(out, "SANDBOXES WITH CHANGES", changed, "none");
 	for (size_t i = 0; i < json_array_size(list); i++) {
 		const json_t *o = json_array_get(list, i);
 		int64_t n = json_int(o, "changed_files", 0),
@@ -212,7 +211,7 @@ static void text_money(const json_t *h, struct arena *a, struct buf *out)
 void handoff_text(const json_t *h, struct buf *out)
 {
 	CLEANUP(arena_release) struct arena a = ARENA_INIT;
-	buf_printf(out, "HANDOVER of %s ", json_str(h, "session", ""));
+	buf_printf(out, "HANDOFF of %s ", json_str(h, "session", ""));
 	handoff_text_put_safe(out, json_str(h, "name", ""));
 	buf_printf(out, ": %s, for %s", json_str(h, "state", ""),
 		   fmt_age(&a, json_int(h, "dur_us", 0)));

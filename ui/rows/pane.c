@@ -46,9 +46,8 @@ static bool feed_run(void *self, int stream, int64_t ts_us, const void *bytes, s
 static void say_more(struct text *t, uint64_t n, const char *one, const char *many)
 {
 	if (n > 0)
-		text_putf(t, ROLE_WARN, "(%s %s more %s come: G goes to the end)",
-			  fmt_count(t->arena, (int64_t)n), n == 1 ? one : many,
-			  n == 1 ? "has" : "have");
+		text_putf(t, ROLE_WARN, "(%s new %s below: G jumps to the end)",
+			  fmt_count(t->arena, (int64_t)n), n == 1 ? one : many);
 }
 
 static void output_part(struct text *t, struct source *s, uint64_t action, int stream,
@@ -96,12 +95,12 @@ static void output_model(struct text *t, struct source *s, const struct model_ac
 		else if (!json_get_bytes(json_object_get(call, "bad"),
 					 &b)) /* as the model wrote it */
 			buf_reset(&b);
-		text_head(t, ROLE_WHO, args ? " calls %s" : " calls %s with what is no JSON",
+		text_head(t, ROLE_WHO, args ? " calls %s" : " calls %s with invalid JSON",
 			  json_str(call, "name", "a tool"));
 		text_add(t, ROLE_CMD, NULL, buf_cstr(&b), b.len, 0);
 	}
 	if (t->nr == before)
-		text_puts(t, ROLE_DIM, act->state == ACT_OVER ? "(no text)" : "(nothing said yet)");
+		text_puts(t, ROLE_DIM, act->state == ACT_OVER ? "(no text)" : "(no text yet)");
 }
 
 /* Both as they came. */
@@ -146,8 +145,8 @@ void pane_output(struct text *t, struct source *s, uint64_t action, size_t max, 
 		text_puts(t, act->state == ACT_WAITS ? ROLE_HELD : ROLE_DIM,
 			  act->state == ACT_OVER ? "(no output)"
 			  : act->state == ACT_WAITS && act->latched
-				  ? "it begins when the pause ends: . steps, c continues"
-			  : act->state == ACT_WAITS ? "it waits for a decision: a looks at it"
+				  ? "paused: . runs one action, c continues"
+			  : act->state == ACT_WAITS ? "pending approval: a opens it"
 						    : "(no output yet)");
 		return;
 	}
@@ -253,7 +252,7 @@ void pane_transcript(struct text *t, struct source *s, uint64_t agent, size_t ma
 			row_load(&r, s, row, t->arena);
 			pane_say(t,
 				 row->kind == EV_AGENT_END ? "end:"
-				 : row->kind == EV_ASK	   ? "asks you:"
+				 : row->kind == EV_ASK	   ? "question:"
 				 : row->kind == EV_NOTE	   ? "note:"
 							   : "message:",
 				 r.what, strlen(r.what));
@@ -289,11 +288,11 @@ void pane_change(struct text *t, struct source *s, const struct change *c, int c
 	int64_t large = d.binary ? change_larger(s, c, CHANGE_READ_MAX) : 0;
 	if (large)
 		text_putf(t, ROLE_WARN,
-			  "%s bytes: too large to be compared here; 'sandglass diff' prints it",
+			  "%s bytes: too large to compare here; 'sandglass diff' prints it",
 			  fmt_count(t->arena, large));
 	else if (d.binary)
 		text_putf(t, ROLE_DIM, "(%s: no lines to show)",
-			  c->note ? c->note : "contents not in the record");
+			  c->note ? c->note : "contents not recorded");
 	pane_lines(t, &d);
 }
 
@@ -302,7 +301,7 @@ void pane_diff(struct text *t, struct source *s, uint64_t box)
 	struct change *c;
 	size_t nr = changes_list(s, box, &c, t->arena);
 	if (nr == 0)
-		text_puts(t, ROLE_DIM, "(no file has changed)");
+		text_puts(t, ROLE_DIM, "(no file changed)");
 	for (size_t i = 0; i < nr; i++) {
 		text_head(t, ROLE_TITLE, "%c %s  %s", c[i].op, c[i].path,
 			  c[i].counted ? change_counts(&c[i], t->arena) : "");
@@ -417,7 +416,7 @@ static void detail_event(struct text *t, struct source *s, uint64_t seq)
 	CLEANUP(json_release)
 	json_t *o = ev.body ? json_parse(ev.body, ev.len, "event", &err) : NULL;
 	if (!o)
-		text_puts(t, ROLE_DIM, "(body not there: redacted)");
+		text_puts(t, ROLE_DIM, "(redacted)");
 	json_object_foreach(o, key, v) detail_value(t, arena_strdup(t->arena, key), v);
 	text_blank(t);
 }

@@ -206,8 +206,8 @@ const char *change_flag(struct source *s, const struct change *c)
 /* --- editing ---------------------------------------------------------------------------------- */
 
 static const char parts_help[] =
-	"# Change, add or remove lines with + as you like. Lines with a blank or - are what is there now: they stay, but a\n"
-	"# blank may become - and the other way round. Lines with # are thrown away. An empty file gives up.\n";
+	"# Edit, add, or remove lines that start with +. Lines that start with a blank or - are the current file:\n"
+	"# keep them, but you can turn a blank into - and - into a blank. Lines with # are ignored. An empty file cancels.\n";
 
 void part_edit_text(const struct text_diff *d, const struct part *p, struct buf *out)
 {
@@ -234,7 +234,7 @@ bool part_edited(const struct text_diff *d, const struct part *p, const char *te
 {
 	size_t at = p->line + 1;
 	bool any = false;
-	*why = "nothing was left of it";
+	*why = "the edited hunk is empty";
 	buf_reset(out);
 	for (const char *next; *text; text = next) {
 		size_t len = strcspn(text, "\n");
@@ -251,13 +251,13 @@ bool part_edited(const struct text_diff *d, const struct part *p, const char *te
 			continue;
 		}
 		if (op != ' ' && op != '-' && op != '+') {
-			*why = "a line begins with something else than a blank, - or +";
+			*why = "a line must start with a blank, - or +";
 			return false;
 		}
 		if (op != '+') {
 			const struct diff_line *old = old_line(d, p, &at);
 			if (!old || old->len != len || memcmp(old->text, line, len) != 0) {
-				*why = "a line that is there now was changed: only lines with + can be";
+				*why = "a line of the current file changed: edit only lines that start with +";
 				return false;
 			}
 			at++;
@@ -268,7 +268,7 @@ bool part_edited(const struct text_diff *d, const struct part *p, const char *te
 		}
 	}
 	if (any && old_line(d, p, &at)) {
-		*why = "lines that are there now are missing: put - before them instead";
+		*why = "lines of the current file are missing: to remove one, start it with -";
 		return false;
 	}
 	return any;

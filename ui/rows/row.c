@@ -44,7 +44,7 @@ static const char *decision_text(const json_t *o, struct arena *a)
 	int64_t with = json_int(o, "with", 0);
 	return arena_printf(a, "%s%s%s%s%s%s%s%s%s", tmp.verdict, *tmp.by ? " by " : "", tmp.by,
 			    with ? arena_printf(a, " together with #%" PRId64, with) : "",
-			    *waiver ? " and from now on "
+			    *waiver ? " for the session: "
 			    : *rule ? " with the new rule "
 				    : "",
 			    waiver, rule, *tmp.why ? ": " : "", tmp.why);
@@ -55,83 +55,82 @@ static const char *raw_text(const json_t *o, struct arena *a)
 {
 	CLEANUP(buf_release) struct buf b = BUF_INIT;
 	if (!o)
-		return "(body not there: redacted)";
+		return "(redacted)";
 	json_dump_buf(o, &b);
 	return arena_strdup(a, buf_cstr(&b));
 }
 
 static const char *views_row_who_name(const json_t *o)
 {
-	return json_str(json_object_get(o, "who"), "name", "somebody");
+	return json_str(json_object_get(o, "who"), "name", "unknown user");
 }
 
-/* "ends, failed: HTTP 401: invalid x-api-key" */
+/* "failed: HTTP 401: invalid x-api-key" */
 static const char *session_ends(const json_t *o, struct arena *a)
 {
 	size_t len;
 	const char *why = ended_why(o, &len);
 	if (!o)
-		return "ends"; /* redacted: nobody knows how */
+		return "ended"; /* redacted: the result is unknown */
 	if (json_flag(o, "ok", false))
-		return "ends well";
+		return "succeeded";
 	if (len > WHY_MAX)
 		for (len = WHY_MAX; len > 0 && ((unsigned char)why[len] & 0xc0) == 0x80; len--)
 			; /* between two characters */
-	return arena_printf(a, "ends, %s%s%.*s", ended_word(o), len ? ": " : "", (int)len, why);
+	return arena_printf(a, "%s%s%.*s", ended_word(o), len ? ": " : "", (int)len, why);
 }
 
-/* Events of the session itself. NULL: not one that we have words for. */
+/* Events of the session itself. NULL: not one of them. */
 static const char *session_text(uint16_t kind, const json_t *o, const char **word, struct arena *a)
 {
 	switch (kind) {
 	case EV_SESSION_START:
-		return arena_printf(a, "%s %s begins", json_str(o, "id", ""),
+		return arena_printf(a, "%s %s started", json_str(o, "id", ""),
 				    json_str(o, "name", ""));
 	case EV_SESSION_END:
 		return session_ends(o, a);
 	case EV_SESSION_RESUMED:
 		if (json_str(o, "torn", NULL))
-			return arena_printf(a, "goes on under a new supervisor; %s",
+			return arena_printf(a, "resumed by a new supervisor; %s",
 					    json_str(o, "torn", ""));
-		return "goes on under a new supervisor";
+		return "resumed by a new supervisor";
 	case EV_POLICY_LOADED:
 		*word = "policy";
 		return arena_printf(a, "%s, %s", json_str(o, "file", ""),
 				    fmt_plural(a, json_int(o, "rules", 0), "rule", "rules"));
 	case EV_POLICY_WAIVER:
-		*word = "waiver";
-		return arena_printf(a, "%s from now on, by %s", json_str(o, "pattern", ""),
-				    views_row_who_name(o));
+		*word = "approval";
+		return arena_printf(a, "%s approved for the session by %s",
+				    json_str(o, "pattern", ""), views_row_who_name(o));
 	case EV_POLICY_WAIVER_END:
-		*word = "waiver";
-		return arena_printf(a, "%s no longer, by %s", json_str(o, "pattern", ""),
-				    views_row_who_name(o));
+		*word = "approval";
+		return arena_printf(a, "session approval of %s ended by %s",
+				    json_str(o, "pattern", ""), views_row_who_name(o));
 	case EV_POLICY_ADDED:
 		*word = "rule";
 		return arena_printf(a, "%s adds to %s: %s", views_row_who_name(o),
 				    json_str(o, "file", ""), json_str(o, "text", ""));
 	case EV_HOST_START:
 		*word = "script";
-		return arena_printf(a, "%s begins", json_str(o, "script", ""));
+		return arena_printf(a, "%s started", json_str(o, "script", ""));
 	case EV_HOST_CHANGED:
 		*word = "saved";
-		return arena_printf(a, "the script; first new action %lld ms later",
+		return arena_printf(a, "the script; its first new action came after %lld ms",
 				    (long long)json_int(o, "us", 0) / 1000);
 	case EV_SESSION_FORKED:
 		*word = "forked";
-		return arena_printf(a,
-				    "what stands above is from %s; from here it goes its own way",
+		return arena_printf(a, "from %s; the events above are its history",
 				    json_str(o, "from", ""));
 	case EV_HOST_END:
 		*word = "script";
-		return arena_printf(a, "ends %s%s",
-				    json_int(o, "code", 0) == 0 ? "well" : "in failure: ",
+		return arena_printf(a, "%s%s",
+				    json_int(o, "code", 0) == 0 ? "succeeded" : "failed: ",
 				    json_str(o, "why", ""));
 	case EV_CONTROL_ATTACH:
 	case EV_CONTROL_DETACH:
-		*word = "people";
+		*word = "user";
 		return arena_printf(a, "%s %s", views_row_who_name(o),
-				    kind == EV_CONTROL_ATTACH ? "has attached" : "has gone");
+				    kind == EV_CONTROL_ATTACH ? "attached" : "detached");
 	case EV_CONTROL_SHARE:
 		*word = "shared";
 		return arena_printf(a, "with group %s, to %s", json_str(o, "group", ""),
@@ -140,8 +139,8 @@ static const char *session_text(uint16_t kind, const json_t *o, const char **wor
 		*word = "host";
 		int64_t of = json_int(o, "of", 0);
 		return arena_printf(
-			a, "%s %s on this machine: %s%s", views_row_who_name(o),
-			of ? "has run" : "runs", json_str(o, "cmd", ""),
+			a, "%s %s on the host: %s%s", views_row_who_name(o), of ? "ran" : "runs",
+			json_str(o, "cmd", ""),
 			of ? arena_printf(a, ", exit %" PRId64, json_int(o, "status", 0)) : "");
 	}
 	case EV_CONTROL_REFUSED:
@@ -151,20 +150,20 @@ static const char *session_text(uint16_t kind, const json_t *o, const char **wor
 		*word = "pause";
 		return arena_printf(
 			a, "%s by %s%s", json_flag(o, "freeze", false) ? "frozen" : "paused",
-			views_row_who_name(o), json_int(o, "agent", 0) ? "" : ", everybody");
+			views_row_who_name(o), json_int(o, "agent", 0) ? "" : ", all agents");
 	case EV_LATCH_CONTINUE:
-		*word = "go on";
+		*word = "continue";
 		return arena_printf(a, "by %s%s", views_row_who_name(o),
-				    json_flag(o, "freeze", false) ? ", the freeze is over"
+				    json_flag(o, "freeze", false) ? ", sandboxes unfrozen"
 				    : json_int(o, "agent", 0)	  ? ""
-								  : ", everybody");
+								  : ", all agents");
 	case EV_LATCH_STEP:
 		*word = "step";
 		return arena_printf(a, "one action, by %s", views_row_who_name(o));
 	case EV_LATCH_HOLD:
-		*word = "hold";
+		*word = "break";
 		return *json_str(o, "filter", "") ? arena_strdup(a, json_str(o, "filter", ""))
-						  : "nothing is held by filter any more";
+						  : "breakpoint removed";
 	default:
 		return NULL;
 	}
@@ -185,39 +184,38 @@ static const char *limits_text(const json_t *o, struct arena *a)
 		buf_printf(&b, ", %s", fmt_plural(a, steps, "step", "steps"));
 	if (actions)
 		buf_printf(&b, ", %s", fmt_plural(a, actions, "action", "actions"));
-	return b.len ? arena_strdup(a, b.data + 2) : "no limit of its own";
+	return b.len ? arena_strdup(a, b.data + 2) : "no limit";
 }
 
-/* What the kernel saw, below the call that caused it. */
+/* A program start that the kernel reported, below the action that caused it. */
 static const char *views_row_executed(const json_t *o, struct arena *a)
 {
 	const char *words = row_argv(o, a), *path = row_bytes(o, "path", a);
 	if (!words)
-		return path ? arena_printf(a, "  %s", path) : "  something that could not be read";
+		return path ? arena_printf(a, "  %s", path) : "  (unreadable path)";
 	return arena_printf(a, "  %s", one_line(words, a));
 }
 
-/* What is limited, as people write it. */
+/* The name of a limit, as users type it. */
 static const char *budget_word(const char *what)
 {
 	return !strcmp(what, "uusd") ? "usd" : !strcmp(what, "time_us") ? "time" : what;
 }
 
-/* What was done to the files: to a place, one action's work out, a second run's work in. */
+/* A change of the files: a rollback, the undo of one action, or an applied second run. */
 static const char *went_back(const json_t *o, struct arena *a)
 {
 	const char *how = json_str(o, "how", ""), *why = json_str(o, "why", "");
 	int64_t of = json_int(o, "of", 0), takes = json_int(o, "takes", 0);
-	const char *what =
-		strcmp(how, "promote") == 0
-			? arena_printf(a, "what preview #%" PRId64 " changed is taken over",
-				       json_int(o, "to", 0))
-		: strcmp(how, "redo") == 0
-			? arena_printf(a, "what #%" PRId64 " changed is taken over", of)
-		: of	? arena_printf(a, "what #%" PRId64 " changed is taken back", of)
-		: takes ? arena_printf(a, "#%" PRId64 " is undone", takes)
-			: arena_printf(a, "to #%" PRId64, json_int(o, "to", 0));
-	return arena_printf(a, "%s%s%s", what, *why ? ": not done: " : "", why);
+	const char *what = strcmp(how, "promote") == 0
+				   ? arena_printf(a, "applied the result of dry run #%" PRId64,
+						  json_int(o, "to", 0))
+			   : strcmp(how, "redo") == 0
+				   ? arena_printf(a, "applied the changes of #%" PRId64, of)
+			   : of	   ? arena_printf(a, "undid the changes of #%" PRId64, of)
+			   : takes ? arena_printf(a, "undid #%" PRId64, takes)
+				   : arena_printf(a, "to #%" PRId64, json_int(o, "to", 0));
+	return arena_printf(a, "%s%s%s", what, *why ? ": failed: " : "", why);
 }
 
 static const char *drift_text(const json_t *o, struct arena *a)
@@ -228,11 +226,11 @@ static const char *drift_text(const json_t *o, struct arena *a)
 	bool touched = false;
 	for (size_t i = 0; i < json_array_size(list); i++)
 		touched = touched || json_flag(json_array_get(list, i), "touched", false);
-	return arena_printf(a, "the base changed from outside: %s%s%s%s",
+	return arena_printf(a, "your repository changed: %s%s%s%s",
 			    path ? one_line(path, a) : fmt_plural(a, nr, "file", "files"),
 			    path && nr > 1 ? arena_printf(a, " and %" PRId64 " more", nr - 1) : "",
-			    touched ? "; the box has changed it, too" : "",
-			    touched ? ": a merge goes three ways" : "");
+			    touched ? "; the sandbox changed it, too" : "",
+			    touched ? ": a merge will be three-way" : "");
 }
 
 /* By its name, as scripts and commands call it. */
@@ -242,7 +240,7 @@ static const char *views_row_box_name(const struct model *m, uint64_t id, struct
 	return b && b->name ? b->name : arena_printf(a, "#%" PRIu64, id);
 }
 
-/* ", cost $0.12" of a rented box. */
+/* ", cost $0.12" of a hosted sandbox. */
 static const char *rent_text(const json_t *cost, struct arena *a)
 {
 	if (json_int(cost, "open_us", 0) <= 0)
@@ -262,7 +260,7 @@ static const char *views_row_tool(uint16_t kind, const json_t *o, struct arena *
 	return arena_strdup(a, buf_cstr(&line));
 }
 
-/* Budgets, bases, merges, people's answers. NULL: no words for it. */
+/* Budgets, bases, merges, answers of users. NULL: not one of them. */
 static const char *work_text(const struct model *m, uint16_t kind, const json_t *o,
 			     const char **word, struct arena *a)
 {
@@ -282,13 +280,13 @@ static const char *work_text(const struct model *m, uint16_t kind, const json_t 
 				    fmt_count(a, json_int(o, "files", 0)));
 	case EV_BASE_HASHED:
 		*word = "base";
-		return "contents known";
+		return "contents hashed";
 	case EV_BASE_DRIFT:
 		*word = "drift";
 		return drift_text(o, a);
 	case EV_MODEL_AGAIN:
-		*word = "again";
-		return arena_printf(a, "%s; asked again in %s", json_str(o, "why", ""),
+		*word = "retry";
+		return arena_printf(a, "%s; retry in %s", json_str(o, "why", ""),
 				    fmt_span(a, json_int(o, "wait_us", 0)));
 	case EV_PROXY_OPEN:
 		*word = "proxy";
@@ -301,12 +299,12 @@ static const char *work_text(const struct model *m, uint16_t kind, const json_t 
 				    json_str(o, "path", ""), json_str(o, "why", ""));
 	case EV_PROXY_GATED:
 		*word = "gated";
-		return arena_printf(a, "the answer's calls are kept from the agent; the %s",
-				    strcmp(json_str(o, "then", ""), "end") ? "model is asked again"
+		return arena_printf(a, "withheld the tool calls of this answer; the %s",
+				    strcmp(json_str(o, "then", ""), "end") ? "model is called again"
 									   : "turn ends");
 	case EV_SECRET_WANTED:
 		*word = "secret";
-		return arena_printf(a, "%s is wanted", json_str(o, "name", ""));
+		return arena_printf(a, "%s requested", json_str(o, "name", ""));
 	case EV_HONEYTOKEN_PLANTED:
 		*word = "honey";
 		return arena_printf(
@@ -315,7 +313,7 @@ static const char *work_text(const struct model *m, uint16_t kind, const json_t 
 				   "fake credential", "fake credentials"));
 	case EV_SECRET_USED:
 		*word = "secret";
-		return arena_printf(a, "%s is used: %s", json_str(o, "name", ""),
+		return arena_printf(a, "%s used: %s", json_str(o, "name", ""),
 				    json_str(o, "what", ""));
 	case EV_ASK_ANSWERED:
 		*word = "answer";
@@ -329,15 +327,15 @@ static const char *work_text(const struct model *m, uint16_t kind, const json_t 
 		return went_back(o, a);
 	case EV_MERGE_DONE:
 		*word = "merge";
-		return arena_printf(a, "done, %s", json_str(o, "mode", ""));
+		return arena_printf(a, "succeeded, mode %s", json_str(o, "mode", ""));
 	case EV_FORK_DONE:
 		*word = "fork";
-		return arena_printf(a, "box %s as a copy of %s",
+		return arena_printf(a, "sandbox %s copies %s",
 				    views_row_box_name(m, (uint64_t)json_int(o, "to", 0), a),
 				    views_row_box_name(m, (uint64_t)json_int(o, "from", 0), a));
 	case EV_REDO_STARTED:
 		*word = "repeat";
-		return arena_printf(a, "#%" PRId64 " runs again in a box of its own",
+		return arena_printf(a, "#%" PRId64 " runs again in a new sandbox",
 				    json_int(json_object_get(o, "origin"), "action", 0));
 	case EV_REDO_ENDED:
 		*word = "repeat";
@@ -345,7 +343,7 @@ static const char *work_text(const struct model *m, uint16_t kind, const json_t 
 				    json_int(json_object_get(o, "origin"), "action", 0),
 				    json_int(o, "action", 0),
 				    *json_str(o, "why", "")	  ? "not compared: "
-				    : json_flag(o, "same", false) ? "the same"
+				    : json_flag(o, "same", false) ? "same result"
 								  : "DIFFERS",
 				    json_str(o, "why", ""));
 	case EV_PREVIEW_ENDED:
@@ -367,7 +365,7 @@ static const char *work_text(const struct model *m, uint16_t kind, const json_t 
 	case EV_PROC_GAP:
 		*word = "ran";
 		return arena_printf(
-			a, "  %s and %s more, not told",
+			a, "  %s and %s more, not recorded",
 			fmt_plural(a, json_int(o, "execs", 0), "program", "programs"),
 			fmt_plural(a, json_int(o, "connects", 0), "connection", "connections"));
 	case EV_TOOL_CALL:
@@ -401,18 +399,18 @@ static void load_other(struct row_info *out, const struct model *m, const struct
 	case EV_AGENT_INSTRUCTIONS:
 		out->word = "project";
 		out->what = arena_printf(
-			a, "%s for the agent%s",
+			a, "%s of instructions%s",
 			fmt_plural(a, (int64_t)json_array_size(json_object_get(o, "files")), "file",
 				   "files"),
-			json_array_size(json_object_get(o, "left_out")) ? ", others left out" : "");
+			json_array_size(json_object_get(o, "left_out")) ? ", more left out" : "");
 		break;
 	case EV_AGENT_SKILL:
 		out->word = "project";
-		out->what = arena_printf(a, "skill %s is read", json_str(o, "name", ""));
+		out->what = arena_printf(a, "skill %s loaded", json_str(o, "name", ""));
 		break;
 	case EV_AGENT_START:
 		out->word = "agent";
-		out->what = arena_printf(a, "begins: %s", json_str(o, "task", ""));
+		out->what = arena_printf(a, "started: %s", json_str(o, "task", ""));
 		break;
 	case EV_AGENT_END:
 		out->word = "end";
@@ -422,7 +420,7 @@ static void load_other(struct row_info *out, const struct model *m, const struct
 		out->role = out->sign == 'x' ? ROLE_FAILED : ROLE_OK;
 		break;
 	case EV_AGENT_TOLD:
-		out->word = arena_strdup(a, json_str(o, "what", "told"));
+		out->word = arena_strdup(a, json_str(o, "what", "report"));
 		out->what = arena_strdup(a, json_str(o, "say", ""));
 		break;
 	case EV_AGENT_SAY:
@@ -441,7 +439,7 @@ static void load_other(struct row_info *out, const struct model *m, const struct
 		break;
 	case EV_ACTION_LATER:
 		out->word = "defer";
-		out->what = arena_printf(a, "left held by %s%s%s", views_row_who_name(o),
+		out->what = arena_printf(a, "deferred by %s%s%s", views_row_who_name(o),
 					 *json_str(o, "note", "")      ? ", note: "
 					 : *json_str(o, "message", "") ? ": "
 								       : "",
@@ -453,19 +451,19 @@ static void load_other(struct row_info *out, const struct model *m, const struct
 		break;
 	case EV_BOX_OPEN:
 		out->word = "box";
-		out->what = arena_printf(a, "opens %s (%s)", json_str(o, "name", ""),
+		out->what = arena_printf(a, "opening %s, backend %s", json_str(o, "name", ""),
 					 json_str(o, "driver", ""));
 		break;
 	case EV_BOX_READY:
 		out->word = "box";
-		out->what = arena_printf(a, "%s is ready, profile %s",
-					 views_row_box_name(m, ev->box, a),
-					 wall_words(json_str(o, "profile", "")));
+		out->what =
+			arena_printf(a, "%s ready, isolation %s", views_row_box_name(m, ev->box, a),
+				     wall_words(json_str(o, "profile", "")));
 		break;
 	case EV_BOX_CLOSED:
 		out->word = "box";
 		out->what =
-			arena_printf(a, "%s is closed%s%s%s", views_row_box_name(m, ev->box, a),
+			arena_printf(a, "%s closed%s%s%s", views_row_box_name(m, ev->box, a),
 				     rent_text(json_object_get(o, "cost"), a),
 				     *json_str(o, "why", "") ? ": " : "", json_str(o, "why", ""));
 		break;
@@ -473,7 +471,7 @@ static void load_other(struct row_info *out, const struct model *m, const struct
 		out->word = "box";
 		out->what =
 			arena_printf(a, "%s %s%s%s", views_row_box_name(m, ev->box, a),
-				     json_flag(o, "frozen", false) ? "is frozen" : "goes on",
+				     json_flag(o, "frozen", false) ? "frozen" : "unfrozen",
 				     *json_str(o, "why", "") ? ": " : "", json_str(o, "why", ""));
 		break;
 	case EV_BOX_SAID:

@@ -67,7 +67,7 @@ const char *action_what(const json_t *o, struct arena *a)
 	if (text)
 		return text;
 	if (strcmp(kind, "connect") == 0 || strcmp(kind, "port") == 0)
-		return arena_printf(a, "%s:%" PRId64, json_str(o, "host", "the box"),
+		return arena_printf(a, "%s:%" PRId64, json_str(o, "host", "sandbox"),
 				    json_int(o, "port", 0));
 	if (strcmp(kind, "fetch") == 0) {
 		const json_t *args = json_object_get(o, "args");
@@ -82,7 +82,7 @@ const char *action_what(const json_t *o, struct arena *a)
 		return arena_strdup(a, json_str(json_object_get(o, "args"), "text", ""));
 	CLEANUP(buf_release) struct buf aim = BUF_INIT;
 	bool aimed = action_aim(o, &aim);
-	/* not by the box that the row is about anyway */
+	/* the row names its sandbox already */
 	if (strcmp(kind, "snapshot") == 0 || strcmp(kind, "rollback") == 0)
 		return aimed ? arena_strdup(a, buf_cstr(&aim))
 			     : arena_strdup(a, json_str(json_object_get(o, "args"), "label", ""));
@@ -103,7 +103,7 @@ const char *action_what(const json_t *o, struct arena *a)
 			      : "";
 }
 
-/* --- what became of it ------------------------------------------------------------------------ */
+/* --- verdict and result ------------------------------------------------------------------------ */
 
 static void row_action_judged(struct row_info *out, const json_t *o, struct arena *a)
 {
@@ -133,7 +133,7 @@ static void row_action_held(struct row_info *out, const json_t *o, struct arena 
 		out->verdict = "PAUSED";
 		out->sign = '=';
 		out->role = ROLE_PAUSED;
-		out->by = "a person";
+		out->by = "user";
 		return;
 	}
 	if (*file)
@@ -162,8 +162,9 @@ void row_decided(struct row_info *out, const json_t *o, struct arena *a)
 		       : strcmp(d, "release") == 0 ? "released"
 						   : "approved";
 	if (strcmp(by, "human") == 0)
-		out->by = arena_strdup(a, json_str(json_object_get(o, "who"), "name", "a person"));
-	else if (strcmp(by, "latch") != 0) /* the end of a pause or hold stands there for itself */
+		out->by = arena_strdup(a, json_str(json_object_get(o, "who"), "name", "user"));
+	else if (strcmp(by, "latch") !=
+		 0) /* the end of a pause or breakpoint has a row of its own */
 		out->by = arena_strdup(a, by);
 	const char *message = json_str(o, "message", ""), *note = json_str(o, "note", "");
 	if (*message || *note)
@@ -178,7 +179,7 @@ static void row_action_ended(struct row_info *out, const json_t *o, struct arena
 {
 	const char *end = json_str(o, "end", "");
 	int64_t code = json_int(o, "code", -1), sig = json_int(o, "signal", 0);
-	/* who asked does it, now or later */
+	/* the program that asked does it, now or later */
 	bool ok = strcmp(end, "ok") == 0, permitted = ok && json_flag(o, "permitted", false);
 	out->dur_us = json_flag(o, "started", true) && !permitted ? json_int(o, "dur_us", -1) : -1;
 	out->sign = ok && code <= 0 && !sig ? ' ' : 'x';

@@ -8,7 +8,7 @@
 
 static const char *row_session_who_name(const json_t *o)
 {
-	return json_str(json_object_get(o, "who"), "name", "somebody");
+	return json_str(json_object_get(o, "who"), "name", "unknown user");
 }
 
 static const char *row_session_because(const json_t *o, struct arena *a)
@@ -23,7 +23,7 @@ static const char *row_session_path_of(const json_t *o, const char *key, struct 
 	return json_get_bytes(json_object_get(o, key), &b) ? arena_strdup(a, buf_cstr(&b)) : "?";
 }
 
-/* "src/a.c hunk 2 left by ann: a debug print" */
+/* "src/a.c hunk 2 rejected by ann: a debug print" */
 static const char *review_text(const json_t *o, struct arena *a)
 {
 	const char *choice = json_str(o, "choice", ""), *said = json_str(o, "comment", "");
@@ -35,12 +35,12 @@ static const char *review_text(const json_t *o, struct arena *a)
 				       (long long)json_integer_value(json_array_get(range, 2)) + 1)
 		: hunk ? arena_printf(a, " hunk %" PRId64, hunk)
 		       : "";
-	const char *what = !strcmp(choice, "take")    ? "taken"
-			   : !strcmp(choice, "leave") ? "left"
-			   : !strcmp(choice, "open")  ? "open again"
-						      : "looked at";
+	const char *what = !strcmp(choice, "take")    ? "accepted"
+			   : !strcmp(choice, "leave") ? "rejected"
+			   : !strcmp(choice, "open")  ? "undecided"
+						      : "viewed";
 	return arena_printf(a, "%s%s %s%s by %s%s%s", row_session_path_of(o, "path", a), part, what,
-			    json_object_get(o, "text") ? " with other lines" : "",
+			    json_object_get(o, "text") ? " with edited lines" : "",
 			    row_session_who_name(o), *said ? ": " : "", said);
 }
 
@@ -53,20 +53,20 @@ static const char *targets_text(const json_t *o, struct arena *a)
 			    json_array_size(list) > 1
 				    ? arena_printf(a, " and %zu more", json_array_size(list) - 1)
 				    : "",
-			    n ? arena_printf(a, "; %s changed since stay",
+			    n ? arena_printf(a, "; kept %s that changed since",
 					     fmt_plural(a, (int64_t)n, "file", "files"))
 			      : "");
 }
 
 static const char *removed_text(const json_t *o, struct arena *a)
 {
-	const char *what = json_str(o, "what", "something"), *oid = json_str(o, "oid", "");
+	const char *what = json_str(o, "what", "event"), *oid = json_str(o, "oid", "");
 	int64_t id = json_int(o, "id", 0);
 	return arena_printf(a, "%s%s%s by %s%s", what,
 			    id	   ? arena_printf(a, " #%" PRId64, id)
 			    : *oid ? " "
 				   : "",
-			    id ? "" : oid, json_str(o, "who", "somebody"),
+			    id ? "" : oid, json_str(o, "who", "unknown user"),
 			    row_session_because(o, a));
 }
 
@@ -87,40 +87,39 @@ const char *row_session(uint16_t kind, const json_t *o, const char **word, struc
 		return review_text(o, a);
 	case EV_MERGE_UNDONE:
 		*word = "undo";
-		return arena_printf(a, "the merge to %s is taken back", targets_text(o, a));
+		return arena_printf(a, "undid the merge into %s", targets_text(o, a));
 	case EV_MERGE_FAILED:
 		*word = "merge";
-		return arena_printf(a, "failed, nothing was changed%s", row_session_because(o, a));
+		return arena_printf(a, "failed, nothing changed%s", row_session_because(o, a));
 	case EV_ACTION_CANCEL:
 		*word = json_str(o, "how", "")[0] == 'k' ? "kill" : "cancel";
-		return arena_printf(a, "the end is asked for%s", row_session_because(o, a));
+		return arena_printf(a, "requested%s", row_session_because(o, a));
 	case EV_REDACTED:
 		*word = "redact";
 		return removed_text(o, a);
 	case EV_CLOCK_JUMP:
 		*word = "clock";
-		return arena_printf(a, "went %s by %s",
+		return arena_printf(a, "moved %s by %s",
 				    json_int(o, "us", 0) < 0 ? "back" : "forward",
 				    fmt_span(a, json_int(o, "us", 0) < 0 ? -json_int(o, "us", 0)
 									 : json_int(o, "us", 0)));
 	case EV_CLOCK_SUSPEND:
 		*word = "clock";
-		return arena_printf(a, "this machine slept for %s",
-				    fmt_span(a, json_int(o, "us", 0)));
+		return arena_printf(a, "the host slept for %s", fmt_span(a, json_int(o, "us", 0)));
 	case EV_RECORD_STALLED:
 		*word = "record";
-		return arena_printf(a, "could not be written for %s; it goes on%s",
+		return arena_printf(a, "writing stalled for %s, then continued%s",
 				    fmt_span(a, json_int(o, "us", 0)), row_session_because(o, a));
 	case EV_SNAPSHOT_FAILED:
 		*word = "snap";
 		return arena_printf(a, "failed%s", row_session_because(o, a));
 	case EV_SNAPSHOT_LABELED:
 		*word = "snap";
-		return arena_printf(a, "#%" PRId64 " is called %s", json_int(o, "snapshot", 0),
+		return arena_printf(a, "#%" PRId64 " labeled %s", json_int(o, "snapshot", 0),
 				    json_str(o, "label", ""));
 	case EV_OUTPUT_GAP:
 		*word = "output";
-		return arena_printf(a, "%s not kept%s", fmt_bytes(a, json_int(o, "bytes", 0)),
+		return arena_printf(a, "%s not recorded%s", fmt_bytes(a, json_int(o, "bytes", 0)),
 				    row_session_because(o, a));
 	case EV_NET_REFUSED:
 		*word = "net";

@@ -138,7 +138,7 @@ static void textdiff_add(struct writer *w, char op, const struct text_line *l, s
 	if (l->open && op != '@') {
 		GROW(w->out->line, w->out->nr, w->cap);
 		w->out->line[w->out->nr++] =
-			(struct diff_line){ '\\', "no line end at the end of the file", 34, 0, 0 };
+			(struct diff_line){ '\\', "No newline at end of file", 25, 0, 0 };
 	}
 }
 

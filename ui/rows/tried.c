@@ -20,11 +20,11 @@ const char *tried_sum(const json_t *o, struct arena *a)
 {
 	const char *end = json_str(o, "end", "");
 	if (strcmp(end, "failed") == 0)
-		return arena_printf(a, "could not be tried: %s", json_str(o, "why", "?"));
+		return arena_printf(a, "dry run failed: %s", json_str(o, "why", "?"));
 	if (strcmp(end, "cancelled") == 0)
-		return "given up: it was decided meanwhile";
+		return "cancelled: the action was decided during the dry run";
 	const char *how =
-		strcmp(end, "timeout") == 0 ? "cut off after 30 s"
+		strcmp(end, "timeout") == 0 ? "stopped after 30 s"
 		: json_object_get(o, "signal")
 			? arena_printf(a, "ended by signal %" PRId64, json_int(o, "signal", 0))
 			: arena_printf(a, "exit %" PRId64, json_int(o, "code", 0));
@@ -32,14 +32,14 @@ const char *tried_sum(const json_t *o, struct arena *a)
 			    tried_files_sum(o, a));
 }
 
-/* --- what it lacked --------------------------------------------------------------------------- */
+/* --- why it is incomplete --------------------------------------------------------------------------- */
 
 static const char *network_text(const json_t *o, struct arena *a)
 {
 	const json_t *net = json_object_get(o, "net"), *hosts = json_object_get(net, "hosts");
 	CLEANUP(buf_release) struct buf b = BUF_INIT;
 	int64_t refused = json_int(net, "refused", 0), names = json_int(net, "names", 0);
-	buf_puts(&b, "it wanted the network");
+	buf_puts(&b, "it tried to use the network");
 	for (size_t i = 0; i < json_array_size(hosts) && i < HOSTS_MAX; i++)
 		buf_printf(&b, "%s %s:%" PRId64, i ? "," : ":",
 			   json_str(json_array_get(hosts, i), "host", "?"),
@@ -49,8 +49,7 @@ static const char *network_text(const json_t *o, struct arena *a)
 	if (refused > 0)
 		buf_printf(&b, "; %s refused", fmt_plural(a, refused, "connection", "connections"));
 	if (names > 0)
-		buf_printf(&b, "; %s in vain",
-			   fmt_plural(a, names, "look-up of a name", "look-ups of names"));
+		buf_printf(&b, "; %s failed", fmt_plural(a, names, "name lookup", "name lookups"));
 	return arena_strdup(a, buf_cstr(&b));
 }
 
@@ -59,16 +58,15 @@ static const char *reason_text(const char *word, const json_t *o, struct arena *
 	static const struct {
 		const char *word, *text;
 	} known[] = {
-		{ "local", "it wanted a server in the box; the box was frozen" },
-		{ "tmp", "it wrote to /tmp, which is not kept" },
-		{ "procs", "it left processes running, which were ended" },
+		{ "local", "it tried to reach a server in the sandbox, which was frozen" },
+		{ "tmp", "it wrote to /tmp, which a dry run discards" },
+		{ "procs", "it left processes running; the dry run ended them" },
 		{ "time", "it ran longer than 30 s" },
-		{ "output", "it printed more than can be shown" },
+		{ "output", "it printed more than a dry run keeps" },
 		{ "blind",
-		  "it had no network; whether it wanted it cannot be seen in this profile" },
-		{ "partial",
-		  "only its workspace was brought along; what it does elsewhere is not seen" },
-		{ "hash_only", "some contents are known by hash only" },
+		  "it had no network; this isolation level can't show whether it tried to use one" },
+		{ "partial", "only the workspace was copied; changes elsewhere are not seen" },
+		{ "hash_only", "some file contents are recorded as hash only" },
 	};
 	if (strcmp(word, "network") == 0)
 		return network_text(o, a);
@@ -167,13 +165,13 @@ bool tried_text(struct text *t, struct source *s, const struct model_action *act
 	if (!act->previewed) {
 		int64_t us = now_us - act->preview_us;
 		us = us < 0 ? 0 : us > LIMIT_US ? LIMIT_US : us;
-		text_putf(t, ROLE_RUN, "being tried: %s of %s, the box is frozen meanwhile",
+		text_putf(t, ROLE_RUN, "dry run: %s of %s; the sandbox is frozen meanwhile",
 			  fmt_age(a, us), fmt_age(a, LIMIT_US));
 		return true;
 	}
 	CLEANUP(json_release) json_t *o = source_body(s, act->previewed);
 	bool good = strcmp(json_str(o, "end", ""), "ok") == 0 && json_int(o, "code", -1) == 0;
-	text_putf(t, good ? ROLE_OK : ROLE_WARN, "tried: %s", tried_sum(o, a));
+	text_putf(t, good ? ROLE_OK : ROLE_WARN, "dry run: %s", tried_sum(o, a));
 	tried_incomplete(t, o);
 	if (how == TRIED_BRIEF)
 		return true;

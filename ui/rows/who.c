@@ -18,7 +18,7 @@ static const char *let_by(const struct row_info *r, struct arena *a)
 {
 	if (!*r->by)
 		return *r->verdict ? arena_printf(a, "  %s", r->verdict) : "";
-	return arena_printf(a, "  %s by %s", *r->verdict ? r->verdict : "let happen", r->by);
+	return arena_printf(a, "  %s by %s", *r->verdict ? r->verdict : "allowed", r->by);
 }
 
 const char *who_text(struct source *s, uint64_t seq, struct arena *a)
@@ -27,7 +27,7 @@ const char *who_text(struct source *s, uint64_t seq, struct arena *a)
 	const struct model_agent *agent = act ? model_agent(&s->model, act->agent) : NULL;
 	struct row_info r;
 	if (!seq)
-		return "the base, or before the record";
+		return "the base, or before the recording";
 	if (!act) {
 		CLEANUP(json_release) json_t *o = source_body(s, seq);
 		CLEANUP(buf_release) struct buf what = BUF_INIT, who = BUF_INIT;
@@ -38,7 +38,7 @@ const char *who_text(struct source *s, uint64_t seq, struct arena *a)
 			       ? arena_printf(a, "#%" PRIu64 "~ several actions at the same time",
 					      seq)
 			       : arena_printf(a, "#%" PRIu64 " %s", seq,
-					      json_str(o, "why", "changed outside of actions"));
+					      json_str(o, "why", "changed outside actions"));
 	}
 	row_load(&r, s, &(struct row){ seq, EV_ACTION_REQUESTED }, a);
 	return arena_printf(a, "#%" PRIu64 " %s%s%s %s%s", seq, agent ? agent->name : "",

@@ -222,7 +222,7 @@ static void check_reading(void)
 	for (const char *s = ran.out; (s = strchr(s, '\n')); s++)
 		nr++;
 	run("events --last 1");
-	ok(strstr(ran.out, "session ends, successful") && strchr(ran.out, '\n')[1] == 0,
+	ok(strstr(ran.out, "session ended: successful") && strchr(ran.out, '\n')[1] == 0,
 	   "events --last 1 is the last of %zu", nr);
 	want("events --since 99999", 0, NULL, NULL);
 	want("events --since x", 2, NULL, "--since wants the number of an event");

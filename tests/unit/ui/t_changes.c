@@ -123,7 +123,7 @@ int main(void)
 	ok(!c.counted && c.note && strcmp(c.note, "large") == 0, "past 1 MB lines are not counted in the list");
 	ok(strstr(middle, "+now"), "but shown");
 	CLEANUP(free_ptr) char *large = shown(CHANGE_READ_MAX, &c);
-	is_str(large, " 4.1M bytes: too large to be compared here; 'sandglass diff' prints it\n", "a side over 4 MB gets one line");
+	is_str(large, " 4.1M bytes: too large to compare here; 'sandglass diff' prints it\n", "a side over 4 MB gets one line");
 	one_sided();
 	only_gone();
 	return done_testing();

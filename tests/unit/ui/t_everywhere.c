@@ -408,7 +408,7 @@ static void paused(void)
 	is_int(model_agent_state(m, model_agent(m, 2)), AGENT_PAUSED, "the agent is paused");
 	CLEANUP(json_release) json_t *page = handoff_make(src[2], true, 0);
 	is_str(json_str(json_array_get(json_object_get(page, "waits"), json_array_size(json_object_get(page, "waits")) - 1 - m->nr_asks), "why", ""),
-	       "paused by a person", "the handoff summary names the pause");
+	       "paused by a user", "the handoff summary names the pause");
 	ok(strstr(shot(), "before exec  rm 0"), "the row names the next command");
 	ui_open(&ui, "agent", &(struct subject){ .source = 2, .agent = 2 });
 	ok(strstr(shot(), "= PAUSED before #3"), "so does the agent's own screen");

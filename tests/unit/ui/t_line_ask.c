@@ -78,7 +78,7 @@ static void refused(void)
 	size_t before = len;
 	told(told_self, NULL, &err);
 	fflush(to);
-	has(out + before, "not done: dry run not found\n", "the refusal is printed");
+	has(out + before, "failed: dry run not found\n", "the refusal is printed");
 	has(out + before, "1 approve once", "and the prompt appears again");
 	has(types("12"), "note", "a number still answers it");
 	end();
@@ -149,18 +149,18 @@ static void edited(void)
 	begin();
 	has(types("4"), "run this instead", "4 asks for the command");
 	const char *shown = types("echo \xe2\x80\xaeother");
-	has(shown, "would run instead: echo <U+202E>other", "it is shown as it would run, with what hides in it");
-	has(shown, "yes approves it", "and asked for");
+	has(shown, "runs instead: echo <U+202E>other", "it is shown as it would run, with what hides in it");
+	has(shown, "yes to approve", "and asked for");
 	is_str(sent, "", "nothing is approved by typing it");
-	has(types("no"), "stays held", "anything but yes leaves it");
+	has(types("no"), "stays pending", "anything but yes leaves it");
 	types("4");
 	has(types(""), "> ", "empty: back");
 	is_str(sent, "", "neither has decided anything");
 	types("4");
 	types("echo other");
-	has(types("yes"), "yes once more approves it", "high risk requires two yes answers");
+	has(types("yes"), "type yes again to approve", "high risk requires two yes answers");
 	types(": state");
-	has(types("yes"), "yes once more approves it", "the two yes answers are consecutive");
+	has(types("yes"), "type yes again to approve", "the two yes answers are consecutive");
 	sent[0] = 0;
 	types("yes");
 	is_str(sent, "approve 767 echo other", "then it is approved as it was edited");
@@ -183,14 +183,14 @@ static void pattern(void)
 	static const char looked[] = "{\"tried\":{\"matched\":3,\"tried\":4,\"denied\":0,\"file\":\"added.lua\",\"line\":5}}";
 	begin();
 	has(types("3"), "pattern of the rule", "3 asks for a pattern");
-	ok(!strstr(types("git push *"), "yes saves it"), "no yes is asked for before what it matches is known");
+	ok(!strstr(types("git push *"), "yes to save"), "no yes is asked for before what it matches is known");
 	is_str(sent, "waivers 767 -", "which is asked");
-	has(types("yes"), "thrown away", "one that was typed already is thrown away");
+	has(types("yes"), "ignored: ", "one that was typed already is thrown away");
 	is_str(sent, "waivers 767 -", "and saves nothing");
 	const char *shown = answered(looked);
 	has(shown, "matches 3 of 4", "the answer is shown");
-	has(strstr(shown, "matches"), "yes saves it", "and then the yes asked for");
-	has(types("no"), "nothing was saved", "no saves nothing");
+	has(strstr(shown, "matches"), "yes to save", "and then the yes asked for");
+	has(types("no"), "nothing saved", "no saves nothing");
 	end();
 }
 
@@ -203,9 +203,9 @@ static void of_a_budget(void)
 	unlink(path);
 	fflush(to);
 	has(out, "1 approve once  5 deny", "what makes no sense is not offered");
-	has(out, "give more with \"budget fix-parser --usd 1\"", "what does is");
+	has(out, "extend it with \"budget fix-parser --usd 1\"", "what does is");
 	for (const char *k = "2\0003\0"; *k; k += strlen(k) + 1)
-		has(types(k), "\"budget\" gives more, 1 lets it go once", k);
+		has(types(k), "\"budget\" extends it, 1 approves once", k);
 	is_str(sent, "", "nothing was sent");
 	end();
 }

@@ -17,11 +17,11 @@ static void edits(void)
 		{ "comments", "# x\n one\n two\n three\n-four\n# y\n five\n six\n seven\n", "one\ntwo\nthree\nfive\nsix\nseven\n", NULL },
 		{ "no newline at the end of the editor's file", " one\n two\n three\n-four\n five\n six\n seven", "one\ntwo\nthree\nfive\nsix\nseven\n", NULL },
 		{ "an end without a newline", " one\n two\n three\n four\n five\n six\n-seven\n+end\n\\ No newline", "one\ntwo\nthree\nfour\nfive\nsix\nend", NULL },
-		{ "a line that is there was changed", " one\n TWO\n three\n-four\n five\n six\n seven\n", NULL, "a line that is there now was changed: only lines with + can be" },
-		{ "a line is missing", " one\n two\n three\n-four\n five\n six\n", NULL, "lines that are there now are missing: put - before them instead" },
-		{ "a line too many", " one\n two\n three\n-four\n five\n six\n seven\n eight\n", NULL, "a line that is there now was changed: only lines with + can be" },
-		{ "no mark", " one\n two\nthree\n", NULL, "a line begins with something else than a blank, - or +" },
-		{ "nothing", "# all gone\n", NULL, "nothing was left of it" },
+		{ "a line that is there was changed", " one\n TWO\n three\n-four\n five\n six\n seven\n", NULL, "a line of the current file changed: edit only lines that start with +" },
+		{ "a line is missing", " one\n two\n three\n-four\n five\n six\n", NULL, "lines of the current file are missing: to remove one, start it with -" },
+		{ "a line too many", " one\n two\n three\n-four\n five\n six\n seven\n eight\n", NULL, "a line of the current file changed: edit only lines that start with +" },
+		{ "no mark", " one\n two\nthree\n", NULL, "a line must start with a blank, - or +" },
+		{ "nothing", "# all gone\n", NULL, "the edited hunk is empty" },
 	};
 	struct arena a = ARENA_INIT;
 	struct text_diff d, own;

@@ -90,7 +90,7 @@ int main(void)
 	check("two hunks", "1\n2\n3\n4\n5\n6\n7\n8\n", "X\n2\n3\n4\n5\n6\n7\nY\n", 1,
 	      "@@ -1,2 +1,2 @@|-1|+X| 2|@@ -7,2 +7,2 @@| 7|-8|+Y|");
 	check("near changes join", "1\n2\n3\n", "X\n2\nY\n", 1, "@@ -1,3 +1,3 @@|-1|+X| 2|-3|+Y|");
-	check("no line end", "a\n", "a", 3, "@@ -1,1 +1,1 @@|-a|+a|\\no line end at the end of the file|");
+	check("no line end", "a\n", "a", 3, "@@ -1,1 +1,1 @@|-a|+a|\\No newline at end of file|");
 	properties();
 	large();
 	return done_testing();
