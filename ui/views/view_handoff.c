@@ -34,7 +34,7 @@ static void view_handoff_close_view(void *self)
 
 static enum role role_of(const char *line)
 {
-	if (strncmp(line, "WAITS FOR A PERSON (", 20) == 0)
+	if (strncmp(line, "PENDING APPROVAL (", 18) == 0)
 		return ROLE_HELD;
 	return *line >= 'A' && *line <= 'Z' ? ROLE_TITLE : ROLE_TEXT;
 }
