@@ -123,6 +123,12 @@ struct target {
 	bool prepared, ref_made;
 };
 
+/* gitindex.c */
+/* Which index entries change, and to what; @commits: those of untracked files, too. */
+void plan_index(struct target *t, bool commits);
+/* The index has files and links only. */
+bool plan_in_index(const struct plan_path *p);
+
 /* gitrepo.c */
 int target_open(struct target *t, const char *dir, struct err *err);
 void target_close(struct target *t);

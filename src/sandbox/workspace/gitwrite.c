@@ -289,30 +289,6 @@ static int judge_commits(struct target *t, struct chain *c, struct err *err)
 	return t->nr_links && makes_commits(t) ? judge_links(t, c, err) : 0;
 }
 
-static bool gitwrite_is_folder(const struct plan_path *p)
-{
-	return p->want.kind == WS_DIR || (p->want.kind == WS_NONE && p->base.kind == WS_DIR);
-}
-
-static void judge_index(struct target *t)
-{
-	struct err err = ERR_INIT;
-	for (size_t i = 0; i < t->all.nr; i++) {
-		struct plan_path *p = &t->all.path[i];
-		if (p->skip || p->conflict || gitwrite_is_folder(p) ||
-		    (p->untracked && !is_mode(t, "commits")))
-			continue;
-		target_staged(t, p->path, p->len, &p->staged_mode, &p->staged_oid);
-		int rc = plan_merge_git(t, p, p->staged_mode, &p->staged_oid, &p->stage_mode,
-					&p->stage_oid, &err);
-		p->stage = rc == 0 &&
-			   (p->staged_mode != p->stage_mode ||
-			    memcmp(&p->staged_oid, &p->stage_oid, sizeof(p->stage_oid)) != 0);
-		/* of the index only: the working file is merged, the index stays */
-		p->conflict = NULL;
-	}
-}
-
 /* --- prepare --- */
 
 /* A letter for each path of the request, in its order. */
@@ -396,7 +372,7 @@ int plan_prepare(struct target *t, json_t **out, struct err *err)
 	if (rc == 0 && t->repo && c.nr)
 		rc = choose_ref(t, err);
 	if (rc == 0 && t->repo && files)
-		judge_index(t);
+		plan_index(t, is_mode(t, "commits"));
 	json_t *o = rc == 0 ? gitwrite_report(t, commits, files, &clean) : NULL;
 	if (rc == 0 && clean && !dry && t->repo && c.nr) {
 		rc = write_commits(t, &c, err);
@@ -602,7 +578,8 @@ static int read_all_back(struct target *t, json_t *changed, struct err *err)
 {
 	for (size_t i = 0; i < t->all.nr; i++) {
 		struct plan_path *p = &t->all.path[i];
-		if (!p->write || p->skip || p->conflict || gitwrite_is_folder(p))
+		if (!p->write || p->skip || p->conflict || p->want.kind == WS_DIR ||
+		    !plan_in_index(p))
 			continue;
 		int rc = read_back(t, p, err);
 		if (rc < 0)
