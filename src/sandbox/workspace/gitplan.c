@@ -439,13 +439,17 @@ int plan_merge_git(struct target *t, struct plan_path *p, unsigned mode,
 	}
 	if (mode == want_mode && (!mode || !memcmp(oid, &want_oid, sizeof(*oid))))
 		return 0;
+	if (!mode && p->apart) { /* the base's bytes aren't needed, and often not kept */
+		t->store.add(t->store.self, OBJECT_BLOB, buf_cstr(&want), want.len, oid_out);
+		return 0;
+	}
 	rc = git_side(t, p, &p->base, &base_mode, &base_oid, &base, err);
 	if (rc)
 		return rc;
 	if (mode == TREE_MODE_DIR && !base_mode)
 		mode = 0; /* the files in that directory are planned on their own */
 	bool based = mode == base_mode && (!mode || !memcmp(oid, &base_oid, sizeof(*oid)));
-	if (based || (!mode && p->apart) || same_as_had(t, p, mode, oid)) {
+	if (based || same_as_had(t, p, mode, oid)) {
 		if (want_mode)
 			t->store.add(t->store.self, OBJECT_BLOB, buf_cstr(&want), want.len,
 				     oid_out);
@@ -493,7 +497,8 @@ void plan_classify(struct target *t, bool files, bool trees)
 	for (size_t i = 0; i < t->all.nr; i++) {
 		struct plan_path *p = &t->all.path[i];
 		bool effect = (files && (p->write || p->stage)) || (trees && p->in_tree);
-		if (is_dirs(p) || p->result == CLASS_CHANGED)
+		/* a file that a directory takes the place of is a change of that file */
+		if ((is_dirs(p) && !gitplan_content(&p->base)) || p->result == CLASS_CHANGED)
 			continue;
 		p->result = p->skip == why_ignored     ? CLASS_IGNORED
 			    : p->skip == why_hash_only ? CLASS_HASH_ONLY

@@ -200,7 +200,8 @@ size_t ws_merged_rest(const struct ws_merged *m, const struct ws_view *view, ws_
 		    ws_path_is_git(p->path, p->len) || ws_path_is_vcs(p->path, p->len) ||
 		    (!had && ws_state_eq(&p->base, &p->now)))
 			continue;
-		if (had ? ws_state_alike(&had->now, &p->now)
+		bool gone = had && !merged_has_content(&had->now) && !merged_has_content(&p->now);
+		if (had ? gone || ws_state_alike(&had->now, &p->now)
 			: ws_state_alike(&p->base, &p->now) && merged_has_content(&p->base))
 			continue;
 		if (!held && p->now.size <= LARGE_BYTES)
