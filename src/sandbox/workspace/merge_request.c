@@ -6,6 +6,7 @@
 #include "base/mem.h"
 #include "sandbox/workspace/memstore.h"
 #include "sandbox/workspace/merge_priv.h"
+#include "sandbox/workspace/pick.h"
 #include "sandbox/workspace/tree.h"
 
 static bool merge_request_has_content(const struct ws_state *s)
@@ -97,6 +98,15 @@ static int cmp_change(const void *pa, const void *pb)
 	return ws_path_cmp(a->path, a->len, b->path, b->len);
 }
 
+/* A part of the changes is asked for, and @path isn't in it. */
+static bool not_picked(const struct merge_target *t, const char *path)
+{
+	for (size_t i = 0; t->asked && i < t->asked->nr; i++)
+		if (pick_path_matches(t->asked->item[i], t->repo, path))
+			return false;
+	return t->nr_choices > 0 || (t->asked && t->asked->nr);
+}
+
 /* What the sandbox took back since it was merged is a change, too. */
 static void add_taken_back(struct wish *w, const struct merge_target *t)
 {
@@ -104,9 +114,20 @@ static void add_taken_back(struct wish *w, const struct merge_target *t)
 	for (size_t i = 0; t->had && i < t->had->nr; i++) {
 		const struct merged_path *p = &t->had->item[i];
 		struct ws_change key = { .path = p->path, .len = p->len };
-		bool changed = nr && bsearch(&key, w->d.item, nr, sizeof(key), cmp_change);
+		struct ws_change *c =
+			nr ? bsearch(&key, w->d.item, nr, sizeof(key), cmp_change) : NULL;
+		bool changed = c && (merge_request_has_content(&c->was) ||
+				     merge_request_has_content(&c->now));
 		if (!p->here || changed || ws_state_alike(&p->base, &p->here_now))
 			continue;
+		if (c) { /* a directory took the place of a file that the base doesn't have */
+			c->was = p->here_now;
+			continue;
+		}
+		if (not_picked(t, p->path)) {
+			strv_push_bytes(&w->left, p->path, p->len);
+			continue;
+		}
 		GROW(w->d.item, w->d.nr, w->d.cap);
 		w->d.item[w->d.nr++] =
 			(struct ws_change){ .op = ws_state_op(&p->here_now, &p->base),
@@ -148,7 +169,8 @@ static bool asked_for(const struct merge_opts *o, const struct merge_target *t,
 	return asked;
 }
 
-/* A file that is hash only in the recording may still be where the sandbox keeps it. */
+/* A file that is hash only in the recording may still be where the sandbox keeps it. Those that were
+ * merged before are asked for again. */
 static void fetch_asked(struct wish *w, const struct merge_opts *o, const struct merge_target *t,
 			const struct ws_store *st)
 {
@@ -156,8 +178,10 @@ static void fetch_asked(struct wish *w, const struct merge_opts *o, const struct
 		struct ws_change *c = &w->d.item[i];
 		CLEANUP(buf_release) struct buf b = BUF_INIT;
 		struct object_id id;
-		if (c->now.kind != WS_FILE || !(c->now.flags & WS_HASH_ONLY) ||
-		    !asked_for(o, t, c) || t->fetch(t->fetch_self, c->path, c->len, &b) < 0)
+		bool asked =
+			asked_for(o, t, c) || (t->had && ws_merged_find(t->had, c->path, c->len));
+		if (c->now.kind != WS_FILE || !(c->now.flags & WS_HASH_ONLY) || !asked ||
+		    t->fetch(t->fetch_self, c->path, c->len, &b) < 0)
 			continue;
 		object_name(OBJECT_BLOB, buf_cstr(&b), b.len, &id);
 		if (memcmp(&id, &c->now.oid, sizeof(id)) != 0)

@@ -168,7 +168,7 @@ static bool workspace_pick_names(const char *want, const char *repo, const char 
 	       (n && !strncmp(want, repo, n) && want[n] == '/' && !strcmp(want + n + 1, path));
 }
 
-static bool workspace_pick_matches(const char *pattern, const char *repo, const char *path)
+bool pick_path_matches(const char *pattern, const char *repo, const char *path)
 {
 	CLEANUP(free_ptr) char *full = *repo ? mem_printf("%s/%s", repo, path) : NULL;
 	return fnmatch(pattern, path, 0) == 0 || (full && fnmatch(pattern, full, 0) == 0);
@@ -269,7 +269,7 @@ int pick_choices(struct pick *p, const char *repo, const struct ws_view *v,
 			if (workspace_pick_names(p->file[k].path, repo, path->path))
 				f = &p->file[k];
 		for (size_t k = 0; !f && k < p->paths.nr; k++)
-			wanted |= workspace_pick_matches(p->paths.item[k], repo, path->path);
+			wanted |= pick_path_matches(p->paths.item[k], repo, path->path);
 		if (f && f->whole) {
 			const struct ws_state *is =
 				path->now.kind == WS_NONE ? &path->base : &path->now;

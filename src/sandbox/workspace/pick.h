@@ -39,6 +39,8 @@ static inline bool pick_all(const struct pick *p)
 	return p->paths.nr == 0 && p->nr == 0;
 }
 void pick_release(struct pick *p);
+/* Is @path of repository @repo what a word of --path names? */
+bool pick_path_matches(const char *pattern, const char *repo, const char *path);
 
 struct merge_choices {
 	struct merge_choice *item; /* borrows paths from the view; owns the hunk lists */
