@@ -1,0 +1,120 @@
+"""Trees, repositories and real git, as the model of merging reads them."""
+import hashlib, os, stat, subprocess
+
+ENV = {}
+
+
+def sh(cmd, cwd=None, check=True, stdin=b"", env=None):
+    r = subprocess.run(cmd, cwd=cwd, input=stdin, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=env or ENV)
+    if check and r.returncode != 0:
+        raise RuntimeError("%r in %r: %s" % (cmd, cwd, r.stderr.decode("utf-8", "replace")))
+    return r
+
+
+def git(cwd, *args, **kw):
+    return sh(["git", *args], cwd=cwd, **kw).stdout
+
+
+def blob_id(data):
+    return hashlib.sha1(b"blob %d\0" % len(data) + data).hexdigest().encode()
+
+
+def read_tree(top):
+    """Files, links and directories below @top with their modes; no .git."""
+    out = {}
+    for base, dirs, files in os.walk(top):
+        dirs[:] = [d for d in dirs if d != b".git"]
+        files = [f for f in files if f != b".git"]
+        for name in dirs + files:
+            full = os.path.join(base, name)
+            st = os.lstat(full)
+            rel = full[len(top) + 1:]
+            if stat.S_ISLNK(st.st_mode):
+                out[rel] = ("l", os.readlink(full), False)
+            elif stat.S_ISDIR(st.st_mode):
+                out[rel] = ("d", stat.S_IMODE(st.st_mode), False)
+            else:
+                with open(full, "rb") as f:
+                    out[rel] = ("f", f.read(), bool(st.st_mode & 0o100), stat.S_IMODE(st.st_mode))
+    return out
+
+
+def contents(tree):
+    """Of a tree: path -> (kind, content, executable); no directories."""
+    return {p: v[:3] for p, v in tree.items() if v[0] != "d"}
+
+
+def put(top, path, kind, data, exe=False, mode=None):
+    full = os.path.join(top, path)
+    os.makedirs(os.path.dirname(full), exist_ok=True)
+    if os.path.lexists(full):
+        os.unlink(full)
+    if kind == "l":
+        os.symlink(data, full)
+        return
+    with open(full, "wb") as f:
+        f.write(data if isinstance(data, bytes) else data.encode())
+    os.chmod(full, mode if mode is not None else 0o755 if exe else 0o644)
+
+
+def read_file(path):
+    try:
+        with open(path, "rb") as f:
+            return f.read()
+    except (FileNotFoundError, NotADirectoryError, IsADirectoryError):
+        return None
+
+
+def git_dirs(top):
+    """(git directory, common directory) of a work tree; None where no repository is."""
+    at = os.path.join(top, b".git")
+    if not os.path.lexists(at):
+        return None
+    if not os.path.isdir(at):
+        at = os.path.normpath(os.path.join(top, read_file(at).split(b": ", 1)[1].strip()))
+    common = read_file(os.path.join(at, b"commondir"))
+    return at, os.path.normpath(os.path.join(at, common.strip())) if common else at
+
+
+def refs_of(common):
+    """Names and values of all refs, from the files."""
+    out = {}
+    for line in (read_file(os.path.join(common, b"packed-refs")) or b"").split(b"\n"):
+        if len(line) > 41 and line[40:41] == b" ":
+            out[line[41:]] = line[:40]
+    top = os.path.join(common, b"refs")
+    for base, _, files in os.walk(top):
+        for name in files:
+            value = read_file(os.path.join(base, name))
+            if value:
+                out[os.path.join(base, name)[len(common) + 1:]] = value.strip()
+    return out
+
+
+def head_commit(top):
+    """The commit of HEAD; None: none yet."""
+    at, common = git_dirs(top)
+    head = read_file(os.path.join(at, b"HEAD")).strip()
+    return refs_of(common).get(head[5:]) if head.startswith(b"ref: ") else head
+
+
+def repo_state(top):
+    """What git says of a repository, without its objects: HEAD, refs, index."""
+    dirs = git_dirs(top)
+    if not dirs:
+        return None
+    refs = {k: v for k, v in refs_of(dirs[1]).items() if not v.startswith(b"ref: ")}
+    return read_file(os.path.join(dirs[0], b"HEAD")), refs, git(top, "ls-files", "-s", "-z")
+
+
+def tree_of(repo, rev):
+    """path -> (mode, object) of a commit's tree; {} where the commit is not."""
+    out = {}
+    if not rev:
+        return out
+    r = sh(["git", "ls-tree", "-r", "-z", rev], cwd=repo, check=False)
+    for line in r.stdout.split(b"\0")[:-1]:
+        meta, name = line.split(b"\t", 1)
+        mode, _, oid = meta.split()
+        out[name] = (mode.decode(), oid)
+    return out
