@@ -32,7 +32,10 @@ static void offline_merge_say(struct again *g, const struct merge_several *m, co
 		json_put_str(o, "session", session_id(g->read));
 		if (m->nr == 1)
 			json_put_str(o, "box", first->box->name);
-		json_put(o, "result", m->nr == 1 ? json_copy(first->body) : json_incref(result));
+		json_t *one = json_copy(first->body);
+		json_put_int(one, "event", (int64_t)event[0]); /* names it for undo */
+		json_put(o, "result", m->nr == 1 ? json_incref(one) : json_incref(result));
+		json_decref(one);
 		cmd_json(g->ctx, o);
 		return;
 	}

@@ -15,7 +15,7 @@ class Checked(Case):
     """@fault: plants one (model_faults.py); None: none."""
 
     def __init__(self, seed, top, config, fault=None):
-        self.ignores, self.stack, self.fault = {}, [], fault
+        self.ignores, self.stack, self.fault, self.undone = {}, [], fault, 0
         super().__init__(seed, top, config)
 
     def bad(self, text, *args):
@@ -125,7 +125,7 @@ class Checked(Case):
             result = self.fault.merged(self, m, result, branch)
         self.outcome.append("%d %s" % (sum(c != "left" for c, _, _ in m.expect.values()), "of %d" % len(m.expect) if picked else "changes"))
         after, git_after = self.all_state()
-        self.stack.append({"here": mode != "branch", "brought": m.brought(), "before": (before, git_before), "after": (after, git_after)})
+        self.stack.append({"here": mode != "branch", "brought": m.brought(), "event": result["event"], "before": (before, git_before), "after": (after, git_after)})
         self.check_classes(result, m)
         self.check_rest(result, m)
         self.check_host(before, after, m)
@@ -229,7 +229,8 @@ class Checked(Case):
     def undo(self):
         last = self.stack.pop()
         now, git_now = self.all_state()
-        error = self.session.undo(self.live)
+        error = self.session.undo(last["event"] if self.undone else None, self.live)
+        self.undone += 1
         if error:
             self.bad("undo: %s", error)
             return

@@ -113,11 +113,11 @@ class Session:
             return None, (r.stderr or r.stdout).decode("utf-8", "replace")
         return json.loads(r.stdout.decode("utf-8", "surrogateescape").strip().split("\n")[-1])["result"], None
 
-    def undo(self, live):
-        """The error; None: undone."""
+    def undo(self, event, live):
+        """The error; None: undone. @event: of the merge; None: the last one."""
         if live:
-            return self.command(["undo"])[1]
-        r = sh([self.program, "undo", self.id], check=False)
+            return self.command(["undo"] + (["#%d" % event] if event else []))[1]
+        r = sh([self.program, "undo", "%s#%d" % (self.id, event) if event else self.id], check=False)
         return r.stderr.decode("utf-8", "replace") if r.returncode else None
 
     def end(self):
