@@ -39,7 +39,8 @@ static int replay_main_fail(const struct err *err)
 {
 	bool io = err->code == ERR_IO || err->code == ERR_DENIED || err->code == ERR_BUSY ||
 		  err->code == ERR_FULL || err->code == ERR_TIMEOUT || err->code == ERR_CLOSED;
-	fprintf(stderr, "sandglass-replay: %s\n", err->text);
+	fprintf(stderr, "sandglass: replay: %s\n%s%s", err->text, err->hint,
+		*err->hint ? "\n" : "");
 	return err->code == ERR_DAMAGED ? 9 : io ? 1 : 2;
 }
 
@@ -54,7 +55,8 @@ static int parse_speed(struct options *o, const char *text, struct err *err)
 {
 	int index;
 	if (!transport_speed(text, &index))
-		return err_set(err, ERR_USAGE, "--speed '%s': there are 0.25 0.5 1 2 4 8 16 32 64",
+		return err_set(err, ERR_USAGE,
+			       "--speed: expected 0.25, 0.5, 1, 2, 4, 8, 16, 32, or 64, got '%s'",
 			       text);
 	transport_ratio(index, &o->num, &o->den);
 	o->line = true;

@@ -39,11 +39,16 @@ static enum err_code err_code_of(int sys)
 int err_set(struct err *err, enum err_code code, const char *fmt, ...)
 {
 	va_list ap;
-	char text[sizeof(err->text)]; /* the arguments may point into err->text */
+	char text[sizeof(err->text) + sizeof(err->hint)]; /* the arguments may be err->text */
 	va_start(ap, fmt);
 	vsnprintf(text, sizeof(text), fmt, ap);
 	va_end(ap);
-	memcpy(err->text, text, sizeof(text));
+	/* a line break of an argument ends no text */
+	char *hint = strchr(fmt, '\n') ? strrchr(text, '\n') : NULL;
+	if (hint)
+		*hint++ = 0;
+	snprintf(err->hint, sizeof(err->hint), "%s", hint ? hint : "");
+	snprintf(err->text, sizeof(err->text), "%s", text);
 	err->code = code;
 	err->sys = 0;
 	return -1;
@@ -60,6 +65,7 @@ int err_sys(struct err *err, const char *fmt, ...)
 	if (n > 0 && (size_t)n < sizeof(text))
 		snprintf(text + n, sizeof(text) - (size_t)n, ": %s", strerror(sys));
 	memcpy(err->text, text, sizeof(text));
+	err->hint[0] = 0;
 	err->code = err_code_of(sys);
 	err->sys = sys;
 	return -1;

@@ -3,8 +3,8 @@
  * Three kinds of failure are kept apart. Bugs: assert(), on in release. Expected outcomes (denied,
  * timed out, exit status 1): values, never errors. Failures (disk full, bad file, broken pipe):
  * struct err, always the last parameter, never NULL. A function that fails leaves its out
- * parameters untouched. Text: lower case, no full stop, the failure first, the subject in quotes;
- * then one thing to do, if there is any. */
+ * parameters untouched. Text: lower case, no full stop, the failure first, the subject in quotes.
+ * Hint: one thing to do, a sentence. */
 #ifndef BASE_ERR_H
 #define BASE_ERR_H
 
@@ -33,11 +33,13 @@ struct err {
 	enum err_code code;
 	int sys; /* errno where it matters, else 0 */
 	char text[480];
+	char hint[200]; /* "" if there is nothing to suggest */
 };
 
 #define ERR_INIT ((struct err){ .code = ERR_NONE })
 
-/* Sets @err and returns -1, so that "return err_set(...)" is the whole of a failure. */
+/* Sets @err and returns -1, so that "return err_set(...)" is the whole of a failure. The last line
+ * of a @fmt that has a line break is the hint. */
 int err_set(struct err *err, enum err_code code, const char *fmt, ...) PRINTF(3, 4);
 
 /* As err_set with the text of errno appended (": No such file or directory"); keeps errno in

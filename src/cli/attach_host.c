@@ -41,7 +41,7 @@ int attach_host(struct cmd_ctx *ctx, const char *host)
 	struct err err = ERR_INIT;
 	if (!*host || *host == '-')
 		return cmd_usage(ctx,
-				 "--host '%s' is no machine; me@there, or a name of ~/.ssh/config",
+				 "--host: expected USER@HOST or a name of ~/.ssh/config, got '%s'",
 				 host);
 	put_command(ctx, &command);
 	strv_push(&argv, "ssh");
@@ -52,6 +52,6 @@ int attach_host(struct cmd_ctx *ctx, const char *host)
 	strv_push(&argv, buf_cstr(&command));
 	fflush(ctx->out);
 	execvp("ssh", argv.item);
-	err_sys(&err, "cannot start ssh");
+	err_sys(&err, "can't start ssh");
 	return cmd_fail(ctx, &err);
 }

@@ -154,7 +154,7 @@ static char *target_here(const char *local, const char *name, bool tree, struct 
 {
 	char cwd[PATH_MAX];
 	if (!getcwd(cwd, sizeof(cwd))) {
-		err_sys(err, "cannot tell the current folder");
+		err_sys(err, "can't read the current directory");
 		return NULL;
 	}
 	CLEANUP(free_ptr)
@@ -163,7 +163,7 @@ static char *target_here(const char *local, const char *name, bool tree, struct 
 	if (is_dir_here(end))
 		return box_cp_below(end, name);
 	if (!*local || (!tree && (local[strlen(local) - 1] == '/' || !*box_cp_name_of(local)))) {
-		err_set(err, ERR_NOENT, "there is no folder '%s'", local);
+		err_set(err, ERR_NOENT, "directory '%s' not found", local);
 		return NULL;
 	}
 	return mem_strdup(end);
@@ -180,7 +180,8 @@ static char *target_there(struct box_cp *cp, const char *path, const char *name,
 		return box_cp_below(end, name);
 	if (!tree || !*kind)
 		return mem_strdup(end);
-	err_set(err, ERR_EXISTS, "'%s' of box '%s' is there and is not a folder", path, cp->box);
+	err_set(err, ERR_EXISTS, "'%s' in sandbox '%s' exists and is not a directory", path,
+		cp->box);
 	return NULL;
 }
 
@@ -189,10 +190,10 @@ static bool is_gits(struct box_cp *cp, const char *shown, const char *path)
 {
 	if (!ws_path_is_git(path, strlen(path)))
 		return false;
-	cp->status =
-		cmd_fail_with(cp->ctx, EXIT_USAGE, "'%s' is git's own and is not copied; %s", shown,
-			      cp->put ? "a box has that of its repository"
-				      : "'merge' brings back what was committed in a box");
+	cp->status = cmd_fail_with(
+		cp->ctx, EXIT_USAGE, "'%s' belongs to git and is not copied\n%s", shown,
+		cp->put ? "The sandbox has its own .git."
+			: "'merge' brings commits of a sandbox to your repository.");
 	return true;
 }
 
@@ -202,14 +203,14 @@ static void box_cp_put(struct box_cp *cp, const char *local, const char *path)
 	struct stat st;
 	struct err err = ERR_INIT;
 	if (!realpath(local, full) || stat(full, &st) < 0) {
-		err_sys(&err, "'%s' cannot be read", local);
+		err_sys(&err, "can't read '%s'", local);
 		cp->status = cmd_fail(cp->ctx, &err);
 		return;
 	}
 	bool tree = S_ISDIR(st.st_mode);
 	if (!tree && !S_ISREG(st.st_mode)) {
 		cp->status = cmd_fail_with(cp->ctx, EXIT_USAGE,
-					   "'%s' is neither a file nor a folder", local);
+					   "'%s' is neither a file nor a directory", local);
 		return;
 	}
 	CLEANUP(free_ptr) char *from = box_cp_trimmed(local);
@@ -263,11 +264,11 @@ static int box_cp_copy(struct cmd_ctx *ctx, const struct box_place *p, const cha
 	struct box_cp cp = { .ctx = ctx, .box = p->box, .put = to_box };
 	struct err err = ERR_INIT;
 	if (!*p->box)
-		return cmd_usage(ctx, "which box? BOX:PATH");
+		return cmd_usage(ctx, "expected BOX:PATH, got no sandbox");
 	if (!to_box && (!*p->path || strcmp(p->path, ".") == 0 || strcmp(p->path, "/") == 0))
 		return cmd_usage(
 			ctx,
-			"which file or folder of box '%s'? %s:PATH; 'merge' brings back all that has changed",
+			"missing path of sandbox '%s': %s:PATH\n'merge' brings back everything that changed.",
 			p->box, p->box);
 	if (box_reach(ctx, p, "box_copy", &cp.c, &err) < 0)
 		return cmd_fail(ctx, &err);
@@ -289,7 +290,7 @@ int box_cp(struct cmd_ctx *ctx)
 	if (in == out)
 		status = cmd_usage(
 			ctx,
-			"one of the two must be [SESSION:]BOX:PATH and the other a path here (./a:b where it has a colon)");
+			"expected [SESSION:]BOX:PATH for one argument and a path on the host for the other\nWrite a host path with a colon as ./a:b.");
 	else
 		status = out ? box_cp_copy(ctx, &from, b, false) : box_cp_copy(ctx, &to, a, true);
 	box_place_release(&from);

@@ -175,9 +175,9 @@ static bool make_here(struct box_cp *cp, const char *host, int64_t mode)
 	if (mkdir(host, ((mode_t)mode & 0755) | 0700) == 0)
 		return true;
 	if (errno != EEXIST)
-		err_sys(&err, "cannot make '%s'", host);
+		err_sys(&err, "can't create '%s'", host);
 	else if (lstat(host, &st) < 0 || !S_ISDIR(st.st_mode))
-		err_set(&err, ERR_EXISTS, "'%s' is there and is not a folder", host);
+		err_set(&err, ERR_EXISTS, "'%s' exists and is not a directory", host);
 	else
 		return true;
 	box_cp_tree_failed(cp, cmd_fail(cp->ctx, &err));
@@ -244,7 +244,7 @@ static void put_dir(struct box_cp *cp, const char *path, const char *host, int d
 	struct dirent **names;
 	int nr = scandir(host, &names, NULL, box_cp_tree_by_bytes);
 	if (nr < 0) {
-		err_sys(&err, "cannot read '%s'", host);
+		err_sys(&err, "can't read '%s'", host);
 		box_cp_tree_failed(cp, cmd_fail(cp->ctx, &err));
 		return;
 	}

@@ -67,7 +67,7 @@ bool box_waits(struct cmd_ctx *ctx, const json_t *reply, int *status)
 	long long id = (long long)json_int(reply, "action", 0);
 	if (!json_object_get(reply, "held"))
 		return false;
-	*status = cmd_fail_with(ctx, EXIT_PERSON, "it waits as %s#%lld: %s",
+	*status = cmd_fail_with(ctx, EXIT_PERSON, "pending approval as %s#%lld: %s",
 				json_str(reply, "session", ""), id, json_str(reply, "held", ""));
 	return true;
 }
@@ -132,7 +132,7 @@ static json_t *box_verbs_row_of(struct control_client *c, const char *box, struc
 			   b) if (!strcmp(json_str(b, "name", ""), box)) found = json_incref(b);
 	json_decref(state);
 	if (!found)
-		err_set(err, ERR_NOENT, "no box '%s' in this session", box);
+		err_set(err, ERR_NOENT, "sandbox '%s' not found in this session", box);
 	return found;
 }
 
@@ -214,14 +214,15 @@ static int remove_box(struct cmd_ctx *ctx, struct control_client *c, const char 
 					    (uint64_t)json_int(row, "box", 0));
 	long long alive = (long long)json_int(row, "alive", 0);
 	CLEANUP(free_ptr)
-	char *work = files ? mem_printf(", %zu file%s not merged (they stay in the record)", files,
+	char *work = files ? mem_printf(", %zu file%s not merged (kept in the recording)", files,
 					files == 1 ? "" : "s")
 			   : mem_strdup("");
 	CLEANUP(free_ptr)
-	char *what = mem_printf("box %s of %s: %lld process%s%s", box, session, alive,
+	char *what = mem_printf("sandbox %s of %s: %lld process%s%s", box, session, alive,
 				alive == 1 ? "" : "es", work);
 	if (!may_close(ctx, what))
-		return cmd_fail_with(ctx, EXIT_PERSON, "nothing was closed, --yes does it: %s",
+		return cmd_fail_with(ctx, EXIT_PERSON,
+				     "nothing closed: %s\nClose it without a question with --yes.",
 				     what);
 	return box_verbs_close_it(ctx, c, box, session, files);
 }

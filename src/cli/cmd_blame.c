@@ -184,15 +184,15 @@ static int cmd_blame_file(struct cmd_ctx *ctx, struct files_at *f, struct err *e
 	const struct file_version *last = &v.item[v.nr - 1];
 	if (rc == 0 && object_is_null(&last->oid))
 		rc = err_set(err, ERR_NOENT,
-			     "'%s' was removed by #%" PRIu64
-			     ": look at it --at an event before that",
+			     "'%s' not found: #%" PRIu64
+			     " removed it\nName an earlier event with --at.",
 			     path, last->action ? last->action : last->snapshot);
 	else if (rc == 0 && !last->held)
 		rc = err_set(err, ERR_NOENT,
-			     "the bytes of '%s' are not in the record (its name and hash are)",
+			     "the content of '%s' is not in the recording, only its name and hash",
 			     path);
 	else if (rc == 0 && memchr(buf_cstr(&text), 0, text.len > 8000 ? 8000 : text.len))
-		rc = err_set(err, ERR_INVALID, "'%s' is no text", path);
+		rc = err_set(err, ERR_INVALID, "'%s' is not a text file", path);
 	if (rc == 0) {
 		cmd_blame_print_lines(ctx, f->s, &v, &o, &text);
 		if (!ctx->json)

@@ -16,10 +16,10 @@ static int print_file(struct cmd_ctx *ctx, struct files_at *f, struct err *err)
 	const struct file_version *last = &v.item[v.nr - 1];
 	int rc = 0;
 	if (object_is_null(&last->oid))
-		rc = err_set(err, ERR_NOENT, "'%s' was not there: #%" PRIu64 " removed it", path,
+		rc = err_set(err, ERR_NOENT, "'%s' not found: #%" PRIu64 " removed it", path,
 			     last->action ? last->action : last->snapshot);
 	else if (session_object(f->s, &last->oid, NULL, &text, err) < 0)
-		rc = err_wrap(err, "the bytes of '%s' are not in the record", path);
+		rc = err_wrap(err, "the content of '%s' is not in the recording", path);
 	else if (isatty(fileno(ctx->out)))
 		cmd_print_safe(ctx->out, buf_cstr(&text), text.len, true);
 	else

@@ -63,7 +63,7 @@ static int is_agent(struct session *s, const char *name, struct err *err)
 		there = t.cell[i] && !strcmp(t.cell[i], name);
 	sql_table_release(&t);
 	return there ? 0
-		     : err_set(err, ERR_NOENT, "no agent '%s' in session '%s'", name,
+		     : err_set(err, ERR_NOENT, "agent '%s' not found in session '%s'", name,
 			       session_id(s));
 }
 

@@ -73,7 +73,7 @@ static int take_step(void *self, const struct past_action *a, struct err *err)
 	CLEANUP(buf_release) struct buf what = BUF_INIT;
 	const char *kind = json_str(a->row, "kind", "");
 	if (r->nr == STEPS_MAX)
-		return err_set(err, ERR_FULL, "more than %d actions; select fewer with --filter",
+		return err_set(err, ERR_FULL, "more than %d actions\nSelect fewer with --filter.",
 			       STEPS_MAX);
 	row_what(a->row, &what);
 	GROW(r->step, r->nr, r->cap);
@@ -319,11 +319,11 @@ static int cmd_compare_show(struct run *r, size_t nr, struct err *err)
 		execv(program, argv.item);
 		_exit(127);
 	}
-	int rc = pid < 0 ? err_sys(err, "cannot start '%s'", program) : 0;
+	int rc = pid < 0 ? err_sys(err, "can't start '%s'", program) : 0;
 	while (pid > 0 && waitpid(pid, &status, 0) < 0 && errno == EINTR)
 		;
 	if (pid > 0 && WIFEXITED(status) && WEXITSTATUS(status) == 127)
-		rc = err_set(err, ERR_NOENT, "cannot run '%s'", program);
+		rc = err_set(err, ERR_NOENT, "can't run '%s'", program);
 	strv_release(&argv);
 	return rc;
 }
@@ -337,12 +337,11 @@ int cmd_compare(struct cmd_ctx *ctx)
 	while (cmd_word(ctx, nr))
 		nr++;
 	if (cmd_has(ctx, "patterns"))
-		return nr ? cmd_usage(ctx, "--patterns compares two ways to work, not sessions")
-			  : cmd_patterns(ctx);
+		return nr ? cmd_usage(ctx, "--patterns takes no sessions") : cmd_patterns(ctx);
 	if (cmd_has(ctx, "image") || cmd_has(ctx, "keep"))
-		return cmd_usage(ctx, "--image and --keep go with --patterns");
+		return cmd_usage(ctx, "--image and --keep require --patterns");
 	if (nr < 2)
-		return cmd_usage(ctx, "compare which two sessions?");
+		return cmd_usage(ctx, "missing arguments: A B");
 	struct run *r = mem_calloc(nr, sizeof(*r));
 	struct working w = { .ctx = ctx };
 	CLEANUP(json_release) json_t *texts = json_object();

@@ -64,7 +64,7 @@ int cmd_completion(struct cmd_ctx *ctx)
 	else if (!strcmp(shell, "fish"))
 		fputs(fish_script, ctx->out);
 	else
-		return cmd_usage(ctx, "no completion for '%s', there is bash, zsh and fish", shell);
+		return cmd_usage(ctx, "expected bash, zsh, or fish, got '%s'", shell);
 	return EXIT_DONE;
 }
 

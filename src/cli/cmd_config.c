@@ -140,11 +140,10 @@ static int no_profile(const struct config *c, const char *name, struct err *err)
 		}
 	}
 	const char *near = word_nearest(name, (const char *const *)names.item, names.nr);
-	return near ? err_set(err, ERR_USAGE,
-			      "no profile '%s' in the configuration, did you mean '%s'?", name,
+	return near ? err_set(err, ERR_USAGE, "unknown profile '%s'; did you mean '%s'?", name,
 			      near)
 		    : err_set(err, ERR_USAGE,
-			      "no profile '%s' in the configuration (profiles = { %s = { ... } } in config.lua)",
+			      "unknown profile '%s'\nDefine it in config.lua: profiles = { %s = { ... } }.",
 			      name, name);
 }
 
@@ -181,7 +180,7 @@ static int load_files(struct config *c, struct err *err)
 	const char *named = c->ctx->config ? c->ctx->config : getenv("SANDGLASS_CONFIG");
 	if (access(project, F_OK) == 0 && !trusted_file(project))
 		fprintf(c->ctx->err,
-			"sandglass: '%s' is not trusted and does not count ('sandglass trust')\n",
+			"sandglass: ignored '%s': not trusted\nTrust it with 'sandglass trust'.\n",
 			project);
 	else if (cmd_config_add_layer(c, "project", mem_strdup(project), false, err) < 0)
 		return -1;
@@ -366,8 +365,10 @@ static int cmd_config_print_one(struct config *c, const char *name)
 	if (cmd_config_print_others(c, name))
 		return EXIT_DONE;
 	const char *near = word_nearest(name, known, ARRAY_LEN(known));
-	return near ? cmd_usage(c->ctx, "no setting '%s', did you mean '%s'?", name, near)
-		    : cmd_usage(c->ctx, "no setting '%s', and no file sets it", name);
+	return near ? cmd_usage(c->ctx, "unknown setting '%s'; did you mean '%s'?", name, near)
+		    : cmd_usage(c->ctx,
+				"unknown setting '%s'\n'sandglass config' lists the settings.",
+				name);
 }
 
 int config_open(struct config **out, struct cmd_ctx *ctx, struct err *err)

@@ -390,7 +390,7 @@ static int cmd_diff_print_all(struct cmd_ctx *ctx, struct layers *l, const struc
 	for (size_t i = 0; i < l->nr; i++)
 		nr += wanted_box(ctx, &l->item[i]);
 	if (!nr && cmd_opt(ctx, "box"))
-		return err_set(err, ERR_NOENT, "no box '%s' with files in this session",
+		return err_set(err, ERR_NOENT, "sandbox '%s' with files not found in this session",
 			       cmd_opt(ctx, "box"));
 	FILE *pager = ctx->json ? NULL : open_pager(ctx);
 	struct printer p = {

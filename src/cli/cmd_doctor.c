@@ -467,9 +467,10 @@ static void print_rented(void *self, const char *provider, const char *tag, cons
 		return;
 	}
 	cmd_safe(&safe, id, strlen(id), false);
-	fprintf(ctx->out, "%-15s %10s  %s (sandglass-%s)%s\n", "rented", provider, buf_cstr(&safe),
+	fprintf(ctx->out, "%-15s %10s  %s (sandglass-%s)%s\n", "hosted", provider, buf_cstr(&safe),
 		tag,
-		lives ? "" : ": its session is over, the next one with this backend gives it back");
+		lives ? ""
+		      : ": its session has ended; the next session with this backend deletes it");
 }
 
 static int print_paths(struct cmd_ctx *ctx)
@@ -485,8 +486,8 @@ static int print_paths(struct cmd_ctx *ctx)
 		fprintf(ctx->err, "sandglass: %s\n", err.text);
 	strv_release(&live);
 	print_owned(ctx, "configuration", paths_config(""));
-	cmd_doctor_print_path(ctx, "machine policy", "/etc/sandglass");
-	cmd_doctor_print_path(ctx, "machine config", "/etc/xdg/sandglass");
+	cmd_doctor_print_path(ctx, "host policy", "/etc/sandglass");
+	cmd_doctor_print_path(ctx, "host config", "/etc/xdg/sandglass");
 	cmd_doctor_print_path(ctx, "project", ".sandglass");
 	cmd_doctor_print_path(ctx, "sessions", ctx->sessions);
 	print_owned(ctx, "data", paths_data(""));

@@ -229,7 +229,7 @@ static int cmd_events_since(struct lister *l, struct err *err)
 		text++;
 	l->seq = strtoull(text, &end, 10);
 	return *end || !*text ? err_set(err, ERR_USAGE,
-					"--since wants the number of an event, not '%s'", text)
+					"--since: expected an event number, got '%s'", text)
 			      : 0;
 }
 

@@ -60,7 +60,9 @@ static const struct exporter *wanted_format(struct cmd_ctx *ctx)
 	const char *names[64] = { NULL }, *name = cmd_opt(ctx, "format");
 	const struct exporter *e;
 	if (!name) {
-		cmd_usage(ctx, "--format is needed; 'sandglass export --list' names the forms");
+		cmd_usage(
+			ctx,
+			"missing option: --format FORMAT\n'sandglass export --list' names the formats.");
 		return NULL;
 	}
 	if ((e = exporter_find(name)) || (e = by_ending(name)) || (e = by_other_name(name)))
@@ -71,10 +73,11 @@ static const struct exporter *wanted_format(struct cmd_ctx *ctx)
 	if (near)
 		cmd_usage(
 			ctx,
-			"no form '%s', did you mean '%s'? 'sandglass export --list' names them all",
+			"unknown format '%s'; did you mean '%s'?\n'sandglass export --list' names the formats.",
 			name, near);
 	else
-		cmd_usage(ctx, "no form '%s'; 'sandglass export --list' names them all", name);
+		cmd_usage(ctx, "unknown format '%s'\n'sandglass export --list' names the formats.",
+			  name);
 	return NULL;
 }
 
@@ -83,25 +86,27 @@ static int cmd_export_check(struct cmd_ctx *ctx, const struct exporter *e, struc
 {
 	const char *to = cmd_opt(ctx, "output");
 	if (!to && e->where != EXPORT_STREAM)
-		return err_set(err, ERR_USAGE, "%s is a %s: say where with -o", e->name,
-			       e->where == EXPORT_FOLDER ? "folder"
+		return err_set(err, ERR_USAGE,
+			       "%s: a %s can't go to standard output\nName the output with -o.",
+			       e->name,
+			       e->where == EXPORT_FOLDER ? "directory"
 							 : "file that is not written in order");
 	if (!to && ctx->json)
-		return err_set(err, ERR_USAGE, "--json tells what was written: say where with -o");
+		return err_set(err, ERR_USAGE, "--json requires -o FILE");
 	if (!to && isatty(fileno(ctx->out)) && e->where == EXPORT_STREAM && !strcmp(e->ext, "cast"))
 		return err_set(
 			err, ERR_USAGE,
-			"a recording would draw on this terminal: write it with -o, or pipe it to a player");
+			"a terminal recording can't go to this terminal\nWrite it with -o, or pipe it to a player.");
 	if (to && !cmd_has(ctx, "force") && access(to, F_OK) == 0)
-		return err_set(err, ERR_EXISTS, "'%s' is there already; --force writes over it",
+		return err_set(err, ERR_EXISTS, "'%s' already exists\nOverwrite it with --force.",
 			       to);
 	if (cmd_has(ctx, "filter") && !e->parts)
-		return err_set(err, ERR_USAGE, "%s holds whole sessions: leave out --filter",
+		return err_set(err, ERR_USAGE, "%s holds whole sessions\nLeave out --filter.",
 			       e->name);
 	if (cmd_has(ctx, "redact") && strcmp(e->name, "glass") != 0)
 		return err_set(
 			err, ERR_USAGE,
-			"--redact is for the form glass; 'sandglass redact' removes from the session itself");
+			"--redact requires the format glass\n'sandglass redact' removes data from the session itself.");
 	return 0;
 }
 
@@ -124,12 +129,12 @@ static void cmd_export_tell(struct cmd_ctx *ctx, const struct exporter *e, const
 		return;
 	}
 	for (size_t i = 0; i < x->nr_lacks && i < EXPORT_LACKS_MAX && !ctx->quiet; i++) {
-		fputs("sandglass: not in it: ", ctx->err);
+		fputs("sandglass: export: left out: ", ctx->err);
 		cmd_print_safe(ctx->err, x->lacks[i], strlen(x->lacks[i]), false);
 		fputc('\n', ctx->err);
 	}
 	if (x->nr_lacks > EXPORT_LACKS_MAX && !ctx->quiet)
-		fprintf(ctx->err, "sandglass: not in it: %zu more\n",
+		fprintf(ctx->err, "sandglass: export: left out: %zu more\n",
 			x->nr_lacks - EXPORT_LACKS_MAX);
 	if (to && !ctx->quiet) {
 		CLEANUP(buf_release) struct buf line = BUF_INIT;
@@ -164,14 +169,15 @@ static int export_session(struct cmd_ctx *ctx, const struct exporter *e, struct 
 	if (rc == 0)
 		rc = session_open_ref(ctx, cmd_word(ctx, 0), &x.s, &x.action, err);
 	if (rc == 0 && x.action && !e->parts)
-		rc = err_set(err, ERR_USAGE, "%s holds whole sessions: leave out '#'", e->name);
+		rc = err_set(err, ERR_USAGE,
+			     "%s holds whole sessions\nLeave out '#' and the number.", e->name);
 	if (rc == 0 && x.action && !session_row_of(x.s, "event", x.action, NULL))
-		rc = err_set(err, ERR_NOENT, "session %s has no event #%llu", session_id(x.s),
-			     (unsigned long long)x.action);
+		rc = err_set(err, ERR_NOENT, "event #%llu not found in session %s",
+			     (unsigned long long)x.action, session_id(x.s));
 	if (rc == 0 && f)
 		rc = export_pick(&x, f, err);
 	if (rc == 0 && f && !x.nr_picked && !ctx->quiet)
-		fputs("sandglass: nothing matches that filter\n", ctx->err);
+		fputs("sandglass: export: nothing matches the filter\n", ctx->err);
 	CLEANUP(json_release)
 	json_t *evidence = rc == 0 && cmd_export_states(e, &x) ? evidence_of(x.s) : NULL;
 	x.evidence = evidence;

@@ -143,7 +143,7 @@ int ls_waiting(struct cmd_ctx *ctx)
 		json_decref(all.item[i].h);
 	}
 	if (!all.nr && !ctx->quiet && !ctx->json)
-		fputs("sandglass: nothing waits for a person\n", ctx->err);
+		fputs("sandglass: ls: no pending approvals\n", ctx->err);
 	free(all.item);
 	return EXIT_DONE;
 }

@@ -16,8 +16,8 @@
 static int cmd_help_no_such(struct cmd_ctx *ctx, const char *word)
 {
 	const char *near = command_nearest(word);
-	return near ? cmd_usage(ctx, "unknown command '%s', did you mean '%s'?", word, near)
-		    : cmd_usage(ctx, "no help for '%s'", word);
+	return near ? cmd_usage(ctx, "unknown command '%s'; did you mean '%s'?", word, near)
+		    : cmd_usage(ctx, "unknown command or topic '%s'\nTry 'sandglass help'.", word);
 }
 
 static void help_json(struct cmd_ctx *ctx, const struct command *c)
@@ -75,7 +75,7 @@ int cmd_help(struct cmd_ctx *ctx)
 	if (word && !strcmp(word, "lua"))
 		return help_lua(ctx, cmd_word(ctx, 1));
 	if (cmd_word(ctx, 1))
-		return cmd_usage(ctx, "one command or topic; two words only as 'help lua NAME'");
+		return cmd_usage(ctx, "expected one command or topic, or lua NAME");
 	if (ctx->json && word && !c && help_topic(word, &b)) {
 		json_t *o = json_object();
 		json_put_str(o, "topic", word);

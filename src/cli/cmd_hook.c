@@ -30,7 +30,7 @@ static int print_settings(struct cmd_ctx *ctx, const char *agent)
 	char *command = mem_printf("sandglass hook --agent %s%s", agent,
 				   cmd_has(ctx, "defer") ? " --defer" : "");
 	if (strcmp(agent, "claude") != 0 && !codex)
-		return cmd_usage(ctx, "hook settings: 'claude' or 'codex'");
+		return cmd_usage(ctx, "settings: expected claude or codex");
 	for (size_t i = 0; i < ARRAY_LEN(cmd_hook_told); i++) {
 		if (codex && !strcmp(cmd_hook_told[i], "Notification"))
 			continue;
@@ -55,7 +55,7 @@ static int print_settings(struct cmd_ctx *ctx, const char *agent)
 	fprintf(ctx->out, "%s\n", text);
 	free(text);
 	fprintf(ctx->err, "Add this to %s\n",
-		codex ? "~/.codex/hooks.json; Codex asks you once whether it may run them"
+		codex ? "~/.codex/hooks.json; Codex asks once for permission to run it"
 		      : "~/.claude/settings.json, or .claude/settings.json of a project");
 	return EXIT_DONE;
 }
@@ -68,7 +68,7 @@ static json_t *cmd_hook_session_opts(struct cmd_ctx *ctx, const json_t *event, s
 	size_t len;
 	const char *text = library_file("agents/hook.lua", &len);
 	if (!text)
-		err_set(err, ERR_NOENT, "'agents/hook.lua' is missing from this build");
+		err_set(err, ERR_NOENT, "'agents/hook.lua' not found in this build");
 	if (!text || run_common(ctx, o, err) < 0) {
 		json_decref(o);
 		return NULL;
@@ -96,7 +96,7 @@ static void print_decision(struct cmd_ctx *ctx, const json_t *answer)
 	json_put_str(out, "permissionDecisionReason",
 		     why       ? why
 		     : allowed ? "sandglass: allowed"
-			       : "sandglass: refused");
+			       : "sandglass: denied");
 	json_put(out, "updatedInput", json_incref(json_object_get(answer, "input")));
 	json_put(all, "hookSpecificOutput", out);
 	CLEANUP(free_ptr) char *text = json_dump_str(all);
@@ -113,16 +113,16 @@ int cmd_hook(struct cmd_ctx *ctx)
 	if (what)
 		return cmd_usage(
 			ctx,
-			"hook takes an event on its standard input; 'hook settings claude' says what calls it");
+			"expected an event of an agent on standard input, got a terminal\n'sandglass hook settings claude' prints the settings that call this command.");
 	CLEANUP(json_release)
 	json_t *event = fd_read_all(STDIN_FILENO, &in, EVENT_MAX, &err) < 0
 				? NULL
 				: json_parse(in.data, in.len, "event", &err);
 	const char *name = json_str(event, "hook_event_name", NULL);
 	if (!name || !json_str(event, "session_id", NULL)) {
-		fprintf(ctx->err, "sandglass hook: %s\n",
+		fprintf(ctx->err, "sandglass: hook: %s\n",
 			event || !err.code
-				? "the event on standard input has no hook_event_name and session_id"
+				? "expected hook_event_name and session_id in the event on standard input"
 				: err.text);
 		return BLOCKS;
 	}
@@ -131,7 +131,7 @@ int cmd_hook(struct cmd_ctx *ctx)
 	CLEANUP(json_release)
 	json_t *opts = ends ? NULL : cmd_hook_session_opts(ctx, event, &err), *answer = NULL;
 	if ((!opts && !ends) || hook_session_tell(event, opts, &answer, &err) < 0) {
-		fprintf(ctx->err, "sandglass hook: %s\n", err.text);
+		fprintf(ctx->err, "sandglass: hook: %s\n", err.text);
 		return asks ? BLOCKS : EXIT_UNSUCCESSFUL; /* what cannot be recorded is not done */
 	}
 	if (asks)

@@ -41,8 +41,8 @@ static const struct importer *cmd_import_choose(struct cmd_ctx *ctx, const char 
 	const struct importer *e = name ? importer_find(name) : NULL;
 	CLEANUP(buf_release) struct buf head = BUF_INIT;
 	if (name && !e)
-		err_set(err, ERR_USAGE, "no form '%s'; 'sandglass import --list' names them all",
-			name);
+		err_set(err, ERR_USAGE,
+			"unknown format '%s'\n'sandglass import --list' names the formats.", name);
 	int fd = !name || e ? file_open(path, err) : -1;
 	FILE *f = fd < 0 ? NULL : fdopen(fd, "r");
 	if (!f)
@@ -54,10 +54,10 @@ static const struct importer *cmd_import_choose(struct cmd_ctx *ctx, const char 
 	if (!e)
 		e = importer_sniff(buf_cstr(&head), head.len);
 	if (!e && is_compressed(buf_cstr(&head), head.len))
-		err_set(err, ERR_PARSE, "'%s' is compressed: unpack it first", path);
+		err_set(err, ERR_PARSE, "'%s' is compressed\nDecompress it first.", path);
 	else if (!e)
 		err_set(err, ERR_PARSE,
-			"'%s' looks like none of the forms of 'sandglass import --list'; --format says which it is",
+			"'%s': unknown format\nName the format with --format; 'sandglass import --list' names them.",
 			path);
 	return e;
 }
@@ -89,19 +89,18 @@ static void cmd_import_tell(struct cmd_ctx *ctx, const struct importer *e, const
 		return;
 	}
 	fprintf(ctx->out,
-		"%s: %zu answers, %zu calls, %zu texts of people, %lld tokens in, %lld out\n", id,
+		"%s: %zu answers, %zu calls, %zu user messages, %lld tokens in, %lld out\n", id,
 		n->turns, n->calls, n->people, (long long)n->tokens_in, (long long)n->tokens_out);
 	if (n->files > 1)
 		fprintf(ctx->out, "  with the files of %zu subagent%s\n", n->files - 1,
 			n->files == 2 ? "" : "s");
 	if (earlier)
 		fprintf(ctx->err,
-			"sandglass: import: %s has an earlier state of this session; its answers now count in both\n",
+			"sandglass: import: %s is an earlier state of this session; its answers count in both\n",
 			earlier);
 	if (n->gaps && !ctx->quiet)
 		fprintf(ctx->err,
-			"sandglass: %zu pieces could not be read (the first in line %zu); they are marked as gaps: "
-			"events %s | grep import.gap\n",
+			"sandglass: import: %zu parts unreadable, the first in line %zu; they are marked as gaps\n'sandglass events %s --filter kind:import.gap' lists them.\n",
 			n->gaps, n->first_gap, id);
 }
 
@@ -144,7 +143,7 @@ static int check_before(void *self, const json_t *from, struct err *err)
 		if (had && !strcmp(json_str(had, "hash", "-"), hash) && !b->again)
 			rc = err_set(
 				err, ERR_EXISTS,
-				"%s has this file already; --force imports it again, and its answers then count twice",
+				"already imported as %s\nImport it again with --force; its model calls then count twice.",
 				id);
 		else if (had && origin && !b->earlier &&
 			 !strcmp(json_str(had, "origin", ""), origin) &&
@@ -164,7 +163,9 @@ int cmd_import(struct cmd_ctx *ctx)
 		return cmd_import_list_formats(ctx);
 	const char *path = cmd_word(ctx, 0), *name = cmd_opt(ctx, "name");
 	if (!path)
-		return cmd_usage(ctx, "which file? 'sandglass import --list' names the forms");
+		return cmd_usage(
+			ctx,
+			"missing argument: FILE\n'sandglass import --list' names the formats.");
 	const struct importer *e = cmd_import_choose(ctx, path, &err);
 	if (!e || dir_make(ctx->sessions, 0700, &err) < 0)
 		return cmd_fail(ctx, &err);

@@ -57,8 +57,8 @@ static void cmd_index_told(struct work *w, int rc, const struct err *err)
 		cmd_print_safe(w->ctx->err, err->text, strlen(err->text), false);
 		fputc('\n', w->ctx->err);
 	} else if (!w->ctx->quiet) {
-		fprintf(w->ctx->out, "%s: the search index %s\n", w->id,
-			rc ? "is whole" : "is incomplete: interrupted, or the file is in use");
+		fprintf(w->ctx->out, "%s: search index %s\n", w->id,
+			rc ? "complete" : "incomplete: interrupted, or the file is in use");
 	}
 	w->done += rc > 0;
 	w->left += rc == 0;

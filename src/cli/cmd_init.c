@@ -55,11 +55,11 @@ static int cmd_init_put(const char *dir, size_t i, bool force, struct err *err)
 						  : library_file(cmd_init_files[i].template, &len);
 	struct stat st;
 	if (!text)
-		return err_set(err, ERR_NOENT, "'%s' is missing from this build",
+		return err_set(err, ERR_NOENT, "'%s' not found in this build",
 			       cmd_init_files[i].template);
 	bool there = lstat(path, &st) == 0;
 	if (there && !S_ISREG(st.st_mode))
-		return err_set(err, ERR_EXISTS, "'%s' is there and is no regular file", path);
+		return err_set(err, ERR_EXISTS, "'%s' exists and is not a regular file", path);
 	if (there && !force && !cmd_init_files[i].ours)
 		return 0;
 	if (make_folder(path, err) < 0 || file_write_atomic(path, text, len, 0644, err) < 0)
@@ -75,7 +75,7 @@ int cmd_init(struct cmd_ctx *ctx)
 	const char *dir = cmd_word(ctx, 0) ? cmd_word(ctx, 0) : ".";
 	struct err err = ERR_INIT;
 	if (access(dir, R_OK | W_OK | X_OK) != 0) {
-		err_sys(&err, "'%s' cannot be written to", dir);
+		err_sys(&err, "can't write to '%s'", dir);
 		return cmd_fail(ctx, &err);
 	}
 	for (size_t i = 0; i < ARRAY_LEN(cmd_init_files); i++) {

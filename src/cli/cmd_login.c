@@ -68,13 +68,14 @@ static int login_new(struct cmd_ctx *ctx, const struct login_kind *k)
 	CLEANUP(json_release) json_t *login = NULL;
 	struct err err = ERR_INIT;
 	if (login_add(k, cmd_opt(ctx, "file"), cmd_opt(ctx, "secret"), &login, &err) < 0)
-		return cmd_fail_with(ctx, EXIT_UNSUCCESSFUL, "login add: %s; log in first: %s",
-				     err.text, k->again);
+		return cmd_fail_with(ctx, EXIT_UNSUCCESSFUL, "add: %s\nLog in first: %s", err.text,
+				     k->again);
 	if (!cmd_has(ctx, "yes") && !isatty(0))
 		return cmd_usage(
-			ctx, "add: your consent is needed: run it at a terminal, or with --yes");
+			ctx,
+			"add: consent is missing: standard input is not a terminal\nGive it with --yes.");
 	if (!cmd_has(ctx, "yes") && !cmd_login_agrees(ctx, k, login))
-		return cmd_fail_with(ctx, EXIT_UNSUCCESSFUL, "login add: not added");
+		return cmd_fail_with(ctx, EXIT_UNSUCCESSFUL, "add: cancelled; no login added");
 	json_put_int(login, "agreed_us", clock_wall_us());
 	if (login_keep(k->name, login, &err) < 0)
 		return cmd_fail(ctx, &err);
@@ -88,14 +89,14 @@ int cmd_login(struct cmd_ctx *ctx)
 	const char *verb = cmd_word(ctx, 0), *name = verb ? cmd_word(ctx, 1) : NULL;
 	struct err err = ERR_INIT;
 	if (!verb || !strcmp(verb, "ls"))
-		return name ? cmd_usage(ctx, "'ls' takes no name") : login_list(ctx);
+		return name ? cmd_usage(ctx, "ls: unexpected argument: NAME") : login_list(ctx);
 	if (strcmp(verb, "add") != 0 && strcmp(verb, "rm") != 0)
-		return cmd_usage(ctx, "expected ls, add or rm, got '%s'", verb);
+		return cmd_usage(ctx, "expected ls, add, or rm, got '%s'", verb);
 	if (!name)
 		return cmd_usage(ctx, "missing argument: NAME (claude)");
 	const struct login_kind *k = login_kind_find(name);
 	if (!k)
-		return cmd_usage(ctx, "unknown login '%s' (known: claude)", name);
+		return cmd_usage(ctx, "unknown login '%s'; known: claude", name);
 	if (!strcmp(verb, "add"))
 		return login_new(ctx, k);
 	if (login_remove(name, &err) < 0)
@@ -111,9 +112,9 @@ int cmd_login_token(struct cmd_ctx *ctx)
 	struct login_token t = { 0 };
 	struct err err = ERR_INIT;
 	if (isatty(1)) /* never onto a screen */
-		return cmd_usage(ctx, "a supervisor runs this");
+		return cmd_usage(ctx, "only a supervisor can run this");
 	if (!login)
-		err_set(&err, ERR_NOENT, "login '%s' was not added: run 'sandglass login add %s'",
+		err_set(&err, ERR_NOENT, "login '%s' not found\nRun 'sandglass login add %s'.",
 			name, name);
 	if (!login || login_fresh(login, cmd_opt(ctx, "refused"), &t, &err) < 0) {
 		json_put_str(out, "error", err.text);

@@ -81,14 +81,14 @@ static int ls_inside(struct cmd_ctx *ctx, uint16_t kind)
 static void say_none(struct cmd_ctx *ctx, bool chosen, size_t others)
 {
 	if (cmd_has(ctx, "live"))
-		fprintf(ctx->err, "sandglass: no %ssession in '%s' runs\n", chosen ? "such " : "",
-			ctx->sessions);
+		fprintf(ctx->err, "sandglass: ls: no %srunning session in '%s'\n",
+			chosen ? "matching " : "", ctx->sessions);
 	else
-		fprintf(ctx->err, "sandglass: no %s in '%s'\n",
-			chosen ? "such session" : "sessions", ctx->sessions);
+		fprintf(ctx->err, "sandglass: ls: no %s in '%s'\n",
+			chosen ? "matching sessions" : "sessions", ctx->sessions);
 	if (others)
 		fprintf(ctx->err,
-			"  %zu .glass file%s there %s not named DATE-NAME-ID.glass: sessions all the same, meant by their path\n",
+			"  %zu .glass file%s there %s not named DATE-NAME-ID.glass; name such a session by its path\n",
 			others, others == 1 ? "" : "s", others == 1 ? "is" : "are");
 }
 
@@ -106,9 +106,9 @@ int cmd_ls(struct cmd_ctx *ctx)
 	bool inside =
 		cmd_has(ctx, "waiting") || cmd_has(ctx, "agents") || cmd_has(ctx, "snapshots");
 	if (inside && session_choice_any(&choice))
-		return cmd_usage(ctx,
-				 "--since, --until, --agent, --model, and --repo choose sessions; "
-				 "they don't go with --waiting, --agents, or --snapshots");
+		return cmd_usage(
+			ctx,
+			"--since, --until, --agent, --model, and --repo can't be combined with --waiting, --agents, or --snapshots");
 	if (cmd_has(ctx, "waiting"))
 		return ls_waiting(ctx);
 	if (cmd_has(ctx, "agents") || cmd_has(ctx, "snapshots"))
@@ -143,7 +143,8 @@ int cmd_ls(struct cmd_ctx *ctx)
 	ls_rows_release(&rows);
 	verdicts_close(&verdicts);
 	if (left && !ctx->quiet && !ctx->json)
-		fprintf(ctx->err, "sandglass: %zu older ones, 'sandglass ls --all' shows them\n",
+		fprintf(ctx->err,
+			"sandglass: ls: %zu older sessions; list them with 'sandglass ls --all'\n",
 			left);
 	if (!shown && !ctx->quiet && !ctx->json)
 		say_none(ctx, cmd_word(ctx, 0) || filter || session_choice_any(&choice),

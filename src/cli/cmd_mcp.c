@@ -22,16 +22,14 @@ static int cmd_mcp_serve(struct cmd_ctx *ctx)
 	if (!cmd_has(ctx, "http") && (cmd_word(ctx, 1) || cmd_has(ctx, "no-token"))) {
 		json_decref(o);
 		json_decref(args);
-		return cmd_usage(
-			ctx,
-			"an address and --no-token require --http: sandglass mcp serve --http ADDR");
+		return cmd_usage(ctx, "serve: ADDR and --no-token require --http");
 	}
 	if (!text || run_common(ctx, o, &err) < 0) {
 		json_decref(o);
 		json_decref(args);
 		return text ? cmd_fail(ctx, &err)
 			    : cmd_fail_with(ctx, EXIT_UNSUCCESSFUL,
-					    "'agents/mcp.lua' is missing from this build");
+					    "'agents/mcp.lua' not found in this build");
 	}
 	if (cmd_opt(ctx, "repo")) {
 		json_array_append_new(args, json_string("--repo"));
@@ -72,7 +70,8 @@ static json_t *cmd_mcp_pairs(struct cmd_ctx *ctx, const char *option, char betwe
 		const char *at = strchr(v, between);
 		if (!at || at == v) {
 			json_decref(o);
-			err_set(err, ERR_USAGE, "--%s '%s' is not NAME%cVALUE", option, v, between);
+			err_set(err, ERR_USAGE, "--%s: expected NAME%cVALUE, got '%s'", option,
+				between, v);
 			return NULL;
 		}
 		CLEANUP(free_ptr) char *name = mem_strndup(v, (size_t)(at - v));
@@ -98,7 +97,7 @@ static json_t *cmd_mcp_described(struct cmd_ctx *ctx, struct err *err)
 		return NULL;
 	}
 	if (url && strncmp(url, "http://", 7) != 0 && strncmp(url, "https://", 8) != 0) {
-		err_set(err, ERR_USAGE, "--url '%s' does not begin with http:// or https://", url);
+		err_set(err, ERR_USAGE, "--url: expected a URL of http or https, got '%s'", url);
 		return NULL;
 	}
 	if (!url && !rest->nr)
@@ -121,15 +120,14 @@ static int cmd_mcp_add(struct cmd_ctx *ctx, struct err *err)
 {
 	const char *name = cmd_word(ctx, 1);
 	if (!name || !mcp_name_ok(name))
-		return err_set(
-			err, ERR_USAGE,
-			"which name? letters, digits, '_' and '-': sandglass mcp add NAME -- COMMAND");
+		return err_set(err, ERR_USAGE,
+			       "add: expected a NAME of letters, digits, '_', and '-'");
 	json_t *o = cmd_mcp_described(ctx, err);
 	if (!o)
 		return err->code
 			       ? -1
 			       : err_set(err, ERR_USAGE,
-					 "what is it? sandglass mcp add %s -- COMMAND, or --url URL",
+					 "add: missing server\nRun 'sandglass mcp add %s -- COMMAND', or give --url URL.",
 					 name);
 	if (mcp_known_set(name, o, err) < 0)
 		return -1;
@@ -167,7 +165,7 @@ static int cmd_mcp_ls(struct cmd_ctx *ctx, struct err *err)
 	}
 	if (!json_object_size(all) && !ctx->json && !ctx->quiet)
 		fprintf(ctx->err,
-			"no MCP server has been added; sandglass mcp add NAME -- COMMAND\n");
+			"sandglass: mcp: no servers\nAdd one with 'sandglass mcp add NAME -- COMMAND'.\n");
 	return 0;
 }
 
@@ -184,8 +182,7 @@ struct visit {
 
 static void visit_fail(struct visit *v, const struct err *err)
 {
-	v->status =
-		cmd_fail_with(v->ctx, EXIT_UNSUCCESSFUL, "MCP server '%s': %s", v->name, err->text);
+	v->status = cmd_fail_with(v->ctx, EXIT_UNSUCCESSFUL, "server '%s': %s", v->name, err->text);
 	loop_stop(v->loop);
 }
 
@@ -378,7 +375,7 @@ static int cmd_mcp_visit(struct cmd_ctx *ctx, bool call)
 	CLEANUP(json_release) json_t *server = cmd_mcp_described(ctx, &err);
 	v.name = server ? "this" : cmd_word(ctx, at++);
 	if (!server && err.code == ERR_NONE && !v.name)
-		return cmd_usage(ctx, "which server? its name, --url URL, or -- COMMAND");
+		return cmd_usage(ctx, "expected a server: its name, --url URL, or -- COMMAND");
 	if (!server && err.code == ERR_NONE)
 		server = mcp_known_find(v.name, &err);
 	if (!server)
@@ -386,17 +383,16 @@ static int cmd_mcp_visit(struct cmd_ctx *ctx, bool call)
 	if (!strcmp(json_str(server, "where", "host"), "box"))
 		return cmd_fail_with(
 			ctx, EXIT_USAGE,
-			"the MCP server '%s' is for a box: a script uses it, sg.mcp { name = \"%s\", box = box }",
+			"server '%s' runs in a sandbox\nUse it in a script: sg.mcp { name = \"%s\", box = box }.",
 			v.name, v.name);
 	v.tool = call ? cmd_word(ctx, at) : NULL;
 	const char *args = call ? cmd_word(ctx, at + 1) : NULL;
 	if (call && !v.tool)
-		return cmd_usage(ctx, "which tool?");
+		return cmd_usage(ctx, "call: missing argument: TOOL");
 	CLEANUP(json_release)
 	json_t *given = args ? json_parse(args, strlen(args), "arguments", &err) : NULL;
 	if (args && !json_is_object(given))
-		return cmd_usage(ctx,
-				 "expected arguments as a JSON object, such as '{\"path\":\".\"}'");
+		return cmd_usage(ctx, "call: expected a JSON object, such as '{\"path\":\".\"}'");
 	v.args = given;
 	CLEANUP(json_release) json_t *secrets = secrets_of(ctx);
 	if (run_visit(&v, server, secrets, &err) < 0)
@@ -410,7 +406,7 @@ int cmd_mcp(struct cmd_ctx *ctx)
 	struct err err = ERR_INIT;
 	int rc = 0;
 	if (ctx->words->nr > (strcmp(verb, "call") ? strcmp(verb, "ls") ? 2 : 1 : 4))
-		return cmd_usage(ctx, "'%s' takes fewer words", verb);
+		return cmd_usage(ctx, "%s: unexpected argument", verb);
 	if (!strcmp(verb, "serve"))
 		return cmd_mcp_serve(ctx);
 	if (!strcmp(verb, "test") || !strcmp(verb, "call"))
@@ -420,9 +416,10 @@ int cmd_mcp(struct cmd_ctx *ctx)
 	else if (!strcmp(verb, "ls"))
 		rc = cmd_mcp_ls(ctx, &err);
 	else if (strcmp(verb, "rm") != 0)
-		return cmd_usage(ctx, "'%s' is none of add, ls, rm, test, call and serve", verb);
+		return cmd_usage(ctx, "expected add, ls, rm, test, call, or serve, got '%s'", verb);
 	else if (!name)
-		return cmd_usage(ctx, "which server? 'mcp ls' names them");
+		return cmd_usage(ctx,
+				 "missing argument: NAME\n'sandglass mcp ls' names the servers.");
 	else
 		rc = mcp_known_set(name, NULL, &err);
 	return rc < 0 ? cmd_fail(ctx, &err) : EXIT_DONE;

@@ -75,7 +75,7 @@ static bool cmd_new_ask(struct cmd_ctx *ctx, const struct question *q, int *out)
 		*out = line.len ? cmd_new_answer_of(q, buf_cstr(&line)) : 0;
 		if (*out >= 0)
 			return true;
-		fprintf(ctx->err, "1 or 2, or the word\n");
+		fprintf(ctx->err, "Type 1, 2, or the word.\n");
 	}
 }
 
@@ -88,18 +88,17 @@ static int by_questions(struct cmd_ctx *ctx, struct plan *p)
 	if (!any && !interactive)
 		return cmd_usage(
 			ctx,
-			"no terminal to ask at: give --from coding, fanout, inside or bare, or answer with "
-			"--coupling, --iteration, --keys, --mirror");
+			"can't ask questions: standard input is not a terminal\nGive --from coding, fanout, inside, or bare.");
 	int points = 0;
 	for (size_t i = 0; i < ARRAY_LEN(cmd_new_questions); i++) {
 		const struct question *q = &cmd_new_questions[i];
 		const char *given = cmd_opt(ctx, q->option);
 		if (interactive && !cmd_new_ask(ctx, q, &p->answer[i]))
-			return cmd_fail_with(ctx, EXIT_PERSON, "no answer, nothing was written");
+			return cmd_fail_with(ctx, EXIT_PERSON, "no answer; nothing written");
 		if (!interactive)
 			p->answer[i] = given ? cmd_new_answer_of(q, given) : 0;
 		if (p->answer[i] < 0)
-			return cmd_usage(ctx, "--%s is %s or %s, not '%s'", q->option,
+			return cmd_usage(ctx, "--%s: expected %s or %s, got '%s'", q->option,
 					 q->answer[0].word, q->answer[1].word, given);
 		points += q->answer[p->answer[i]].points;
 	}
@@ -121,7 +120,7 @@ static int cmd_new_choose(struct cmd_ctx *ctx, struct plan *p)
 		return EXIT_DONE;
 	const char *near = word_nearest(from, cmd_new_patterns, ARRAY_LEN(cmd_new_patterns));
 	return near ? cmd_usage(ctx, "unknown pattern '%s'; did you mean '%s'?", from, near)
-		    : cmd_usage(ctx, "no pattern '%s', there is coding, fanout, inside and bare",
+		    : cmd_usage(ctx, "--from: expected coding, fanout, inside, or bare, got '%s'",
 				from);
 }
 
@@ -170,7 +169,8 @@ static int cmd_new_write_all(struct cmd_ctx *ctx, struct file *f, size_t nr, str
 	for (size_t i = 0; i < nr && !force; i++)
 		if (access(f[i].path, F_OK) == 0)
 			return err_set(err, ERR_EXISTS,
-				       "'%s' is there already, --force writes over it", f[i].path);
+				       "'%s' already exists\nOverwrite it with --force.",
+				       f[i].path);
 	for (size_t i = 0; i < nr; i++)
 		if (template_write(f[i].path, &f[i].text, force, err) < 0) {
 			for (size_t k = 0; k < i && !force; k++)
@@ -212,8 +212,9 @@ int cmd_new(struct cmd_ctx *ctx)
 	if (n > 4 && !strcmp(name + n - 4, ".lua"))
 		name[n - 4] = 0;
 	if (!template_good_name(name))
-		return cmd_usage(ctx, "'%s' cannot be a name: letters, digits, _ and -, at most 64",
-				 name);
+		return cmd_usage(
+			ctx, "expected a name of up to 64 letters, digits, '_', and '-', got '%s'",
+			name);
 	int status = cmd_new_choose(ctx, &p);
 	return status == EXIT_DONE ? cmd_new_write_files(ctx, &p, name) : status;
 }

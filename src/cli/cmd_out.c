@@ -188,7 +188,8 @@ static int find_action(struct out *o, uint64_t seq, struct err *err)
 	struct arena arena = ARENA_INIT;
 	struct event ev;
 	if (!seq)
-		return err_set(err, ERR_USAGE, "which action? give its number: %s#405",
+		return err_set(err, ERR_USAGE,
+			       "missing action number\nAdd it to the session: %s#405.",
 			       session_id(o->s));
 	int rc = session_event(o->s, seq, &ev, &arena, err);
 	if (rc == 0) {
@@ -197,7 +198,7 @@ static int find_action(struct out *o, uint64_t seq, struct err *err)
 		/* a preview's output goes by its own number */
 		o->action = own ? ev.seq : tried ? ev.cause : ev.action;
 		if (!o->action)
-			rc = err_set(err, ERR_USAGE, "#%llu is %s, which has no output",
+			rc = err_set(err, ERR_USAGE, "#%llu has no output: it is %s",
 				     (unsigned long long)seq,
 				     event_kind_name(ev.kind) ? event_kind_name(ev.kind)
 							      : "an event of a newer version");

@@ -20,10 +20,10 @@ int patterns_canary(struct err *err)
 {
 	unsigned char r[8];
 	if (getentropy(r, sizeof r) < 0)
-		return err_sys(err, "no random number can be had");
+		return err_sys(err, "can't read random bytes");
 	CLEANUP(free_ptr)
 	char *value = mem_printf("canary-key-%llu", (unsigned long long)get_u64le(r));
-	return setenv("CANARY_KEY", value, 1) < 0 ? err_sys(err, "cannot set CANARY_KEY") : 0;
+	return setenv("CANARY_KEY", value, 1) < 0 ? err_sys(err, "can't set CANARY_KEY") : 0;
 }
 
 struct seen {
@@ -108,12 +108,12 @@ static void cmd_patterns_print(struct cmd_ctx *ctx, const json_t *table)
 static int put_dockerfile(const char *dir, const char *image, struct err *err)
 {
 	if (!isalnum((unsigned char)*image) || image[strspn(image, IMAGE_NAME)])
-		return err_set(err, ERR_USAGE, "'%s' is no name of an image", image);
+		return err_set(err, ERR_USAGE, "--image: expected an image name, got '%s'", image);
 	CLEANUP(free_ptr)
 	char *folder = mem_printf("%s/image", dir), *path = mem_printf("%s/Dockerfile", folder),
 	     *text = mem_printf("FROM %s\nARG PROMPT\nRUN echo \"$PROMPT\" >/AGENT.md\n", image);
 	if (mkdir(folder, 0755) < 0)
-		return err_sys(err, "cannot make '%s'", folder);
+		return err_sys(err, "can't create '%s'", folder);
 	return file_write_renamed(path, text, strlen(text), 0644, err);
 }
 
@@ -124,7 +124,7 @@ static int cmd_patterns_run(struct cmd_ctx *ctx, const char *dir, struct seen *t
 	size_t len;
 	const char *text = library_file("agents/patterns.lua", &len);
 	if (!text)
-		return err_set(err, ERR_NOENT, "'agents/patterns.lua' is missing from this build");
+		return err_set(err, ERR_NOENT, "'agents/patterns.lua' not found in this build");
 	const char *image = cmd_opt(ctx, "image");
 	if (patterns_canary(err) < 0 || (image && put_dockerfile(dir, image, err) < 0))
 		return -1;
@@ -151,7 +151,7 @@ int cmd_patterns(struct cmd_ctx *ctx)
 	struct seen seen = { 0 };
 	char dir[] = "/tmp/sandglass-patterns-XXXXXX";
 	if (!mkdtemp(dir))
-		return cmd_fail_with(ctx, EXIT_UNSUCCESSFUL, "cannot make a folder in '/tmp'");
+		return cmd_fail_with(ctx, EXIT_UNSUCCESSFUL, "can't create a directory in '/tmp'");
 	int rc = cmd_patterns_run(ctx, dir, &seen, &err), status = EXIT_UNSUCCESSFUL;
 	(void)!dir_remove(dir, &ignored);
 	if (rc < 0) {
@@ -164,7 +164,8 @@ int cmd_patterns(struct cmd_ctx *ctx)
 		if (seen.ok)
 			status = EXIT_DONE;
 		else
-			cmd_fail_with(ctx, EXIT_UNSUCCESSFUL, "measurement incomplete: %s",
+			cmd_fail_with(ctx, EXIT_UNSUCCESSFUL,
+				      "--patterns: measurement incomplete: %s",
 				      seen.why && *seen.why ? seen.why : "its session ended early");
 	}
 	json_release(&seen.table);

@@ -175,19 +175,18 @@ static int cmd_plugin_add(struct cmd_ctx *ctx, const char *file)
 	const struct kind *k = cmd_plugin_kind_of(face);
 	if (!k)
 		return cmd_fail_with(ctx, EXIT_SCRIPT,
-				     "'%s' returns no plugin: kind is \"sandbox\" or \"model\"",
+				     "'%s': not a plugin: expected kind \"sandbox\" or \"model\"",
 				     file);
 	CLEANUP(free_ptr) char *path = plugin_own_path(k->folder, name);
 	if (!path)
 		return cmd_usage(
-			ctx, "'%s' is no name for a plugin: letters, digits, - and _ alone", name);
+			ctx, "expected a plugin name of letters, digits, '-', and '_', got '%s'",
+			name);
 	if (cmd_plugin_is_ours(k, name))
-		return cmd_usage(ctx, "the program itself has a '%s'; give the file another name",
-				 name);
+		return cmd_usage(ctx, "'%s' is built in\nRename the file.", name);
 	if (access(path, F_OK) == 0 && !cmd_has(ctx, "force"))
-		return cmd_fail_with(
-			ctx, EXIT_UNSUCCESSFUL,
-			"there is a plugin '%s' already; --force puts this one in its place", name);
+		return cmd_fail_with(ctx, EXIT_UNSUCCESSFUL,
+				     "plugin '%s' already exists\nReplace it with --force.", name);
 	CLEANUP(free_ptr) char *folder = mem_strndup(path, (size_t)(strrchr(path, '/') - path));
 	if (dir_make(folder, 0755, &err) < 0 ||
 	    file_write_renamed(path, text.data, text.len, 0644, &err) < 0)
@@ -208,7 +207,7 @@ static int cmd_plugin_removed(struct cmd_ctx *ctx, const char *name)
 		if (!path || access(path, F_OK) != 0)
 			continue;
 		if (unlink(path) < 0) {
-			err_sys(&err, "cannot remove '%s'", path);
+			err_sys(&err, "can't remove '%s'", path);
 			return cmd_fail(ctx, &err);
 		}
 		nr++;
@@ -219,7 +218,9 @@ static int cmd_plugin_removed(struct cmd_ctx *ctx, const char *name)
 			fprintf(ctx->out, "removed %s, %s\n", name, cmd_plugin_kinds[i].name);
 	}
 	return nr ? EXIT_DONE
-		  : cmd_usage(ctx, "no plugin '%s' was added ('sandglass plugin ls')", name);
+		  : cmd_usage(ctx,
+			      "plugin '%s' not found\n'sandglass plugin ls' names the plugins.",
+			      name);
 }
 
 int cmd_plugin(struct cmd_ctx *ctx)
@@ -233,11 +234,8 @@ int cmd_plugin(struct cmd_ctx *ctx)
 		return plugin_new(ctx);
 	bool adds = !strcmp(what, "add");
 	if (!adds && strcmp(what, "rm") != 0)
-		return cmd_usage(
-			ctx,
-			"no '%s': plugin ls, plugin new KIND NAME, plugin test KIND|FILE, plugin add FILE, plugin rm NAME",
-			what);
+		return cmd_usage(ctx, "expected ls, new, add, rm, or test, got '%s'", what);
 	if (!which)
-		return cmd_usage(ctx, "%s what? plugin add FILE, plugin rm NAME", what);
+		return cmd_usage(ctx, "%s: missing argument", what);
 	return adds ? cmd_plugin_add(ctx, which) : cmd_plugin_removed(ctx, which);
 }

@@ -120,8 +120,8 @@ static int cmd_policy_add_project(struct cmd_ctx *ctx, struct set *s, const char
 		return 0;
 	if (trusted_file(path))
 		return cmd_policy_add(s, path, err);
-	fprintf(ctx->err, "sandglass: '%s' is not trusted and does not count ('sandglass trust')\n",
-		path);
+	fprintf(ctx->err,
+		"sandglass: ignored '%s': not trusted\nTrust it with 'sandglass trust'.\n", path);
 	return 0;
 }
 
@@ -132,7 +132,7 @@ static int load_all(struct cmd_ctx *ctx, struct set *s, struct err *err)
 	const char *only = cmd_opt(ctx, "file");
 	if (only)
 		return access(only, F_OK) == 0 ? cmd_policy_add(s, only, err)
-					       : err_sys(err, "cannot open '%s'", only);
+					       : err_sys(err, "can't open '%s'", only);
 	if (cmd_policy_add(s, policy_file_machine, err) < 0 || cmd_policy_add(s, user, err) < 0)
 		return -1;
 	return cmd_policy_add_project(ctx, s, policy_file_project, err) < 0
@@ -197,7 +197,7 @@ static int cmd_policy_wall_of(struct cmd_ctx *ctx, enum gate_wall *out, struct e
 	*out = !strcmp(box, "careful") ? WALL_CAREFUL : WALL_NONE;
 	if (!strcmp(box, "careful") || !strcmp(box, "none"))
 		return 0;
-	return err_set(err, ERR_USAGE, "--box is boxed, careful or none, not '%s'", box);
+	return err_set(err, ERR_USAGE, "--box: expected boxed, careful, or none, got '%s'", box);
 }
 
 static void cmd_policy_judge(struct cmd_ctx *ctx, const struct set *s, enum gate_wall wall)
@@ -243,14 +243,14 @@ int cmd_policy(struct cmd_ctx *ctx)
 {
 	const char *what = cmd_word(ctx, 0);
 	if (!strcmp(what, "check"))
-		return cmd_word(ctx, 2) ? cmd_usage(ctx, "one file at a time")
+		return cmd_word(ctx, 2) ? cmd_usage(ctx, "check: expected one FILE")
 					: cmd_policy_check(ctx);
 	if (!strcmp(what, "past"))
 		return cmd_policy_past(ctx);
 	if (!strcmp(what, "mine"))
 		return cmd_policy_mine(ctx);
 	if (strcmp(what, "explain") != 0)
-		return cmd_usage(ctx, "'%s' is none of check, explain, past and mine", what);
+		return cmd_usage(ctx, "expected check, explain, past, or mine, got '%s'", what);
 	if (!cmd_word(ctx, 1))
 		return cmd_usage(ctx, "explain: missing argument: COMMAND");
 	return cmd_policy_explain(ctx);

@@ -299,18 +299,17 @@ static void cmd_policy_mine_print(struct cmd_ctx *ctx, const struct mine *m)
 	if (!m->nr_rules) {
 		if (!approved)
 			fprintf(ctx->err,
-				"sandglass: no rules: no person has approved an action in these sessions\n");
+				"sandglass: policy: no rules found: you approved no action in these sessions\n");
 		else
 			fprintf(ctx->err,
-				"sandglass: no rules: none would answer one of %zu approvals of people and touch none of their"
-				" %zu denials\n",
+				"sandglass: policy: no rules found: none matches one of %zu approvals and none of %zu denials\n",
 				approved, denied);
 		return;
 	}
 	if (!ctx->json)
 		fprintf(ctx->out,
 			"-- Rules that answer %zu of your %zu approvals; none matches one of your %zu denials.\n"
-			"-- Read them before you put them into a policy file; other actions still require approval.\n"
+			"-- Read the rules before you add them to a policy file. Other actions still require approval.\n"
 			"local p = require \"sandglass.policy\"\nreturn p.rules {\n",
 			answered, approved, denied);
 	for (size_t i = 0; i < m->nr_rules; i++) {

@@ -298,7 +298,7 @@ int cmd_policy_past(struct cmd_ctx *ctx)
 	struct err err = ERR_INIT;
 	const char *file = cmd_word(ctx, 1);
 	if (!file)
-		return cmd_usage(ctx, "past: which policy file?");
+		return cmd_usage(ctx, "past: missing argument: FILE");
 	if (policy_file_load(file, &p.policy, &err) < 0)
 		return cmd_fail(ctx, &err);
 	int rc = cmd_policy_past_read(&p, &err);

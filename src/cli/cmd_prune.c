@@ -115,15 +115,15 @@ static int choose_named(struct prune *p, struct err *err)
 				if (lease_held(path))
 					return err_set(
 						err, ERR_BUSY,
-						"session %s runs, 'sandglass stop -S %s' ends it",
+						"session %s is running\nEnd it with 'sandglass stop -S %s'.",
 						p->files.item[i].id, p->files.item[i].id);
 				cmd_prune_choose(p, i);
 			}
 		if (!found)
 			return err_set(
 				err, ERR_USAGE,
-				"'%s' is not in the sessions folder '%s', remove it yourself", path,
-				p->ctx->sessions);
+				"'%s' is not in the sessions directory '%s'\nRemove it yourself.",
+				path, p->ctx->sessions);
 	}
 	return 0;
 }
@@ -134,7 +134,7 @@ static int choose_by_age(struct prune *p, struct err *err)
 	int64_t age_us = 0, keep = 0, now = clock_wall_us();
 	if (span && !clock_parse_span(span, &age_us))
 		return err_set(err, ERR_USAGE,
-			       "--older-than wants a time like 30d or 12h, not '%s'", span);
+			       "--older-than: expected a time such as 30d or 12h, got '%s'", span);
 	if (command_opt_int(p->ctx->line, "keep", 0, 1000000, &keep, err) < 0)
 		return -1;
 	for (size_t i = (size_t)keep; i < p->files.nr; i++) /* newest first */
@@ -221,7 +221,7 @@ static int cmd_prune_remove_one(struct cmd_ctx *ctx, const struct session_file *
 	unmerged_forget(ctx, f->path);
 	int rc = tombstone_write(ctx->sessions, f, why, err);
 	if (rc == 0 && unlink(f->path) < 0)
-		rc = err_sys(err, "cannot remove '%s'", f->path);
+		rc = err_sys(err, "can't remove '%s'", f->path);
 	for (size_t i = 0; rc == 0 && i < ARRAY_LEN(cmd_prune_companions); i++) {
 		CLEANUP(free_ptr) char *name = mem_printf("%s%s", f->path, cmd_prune_companions[i]);
 		unlink(name);
@@ -263,11 +263,11 @@ static void list_chosen(struct prune *p)
 	print_total(p, "in all", p->nr, p->bytes);
 	fflush(p->ctx->out);
 	if (p->unmerged && !p->ctx->quiet && p->nr == 1)
-		fputs("sandglass: it has work that is not merged ('sandglass sandbox ls' names it)\n",
+		fputs("sandglass: prune: it has unmerged work; 'sandglass sandbox ls' names it\n",
 		      p->ctx->err);
 	else if (p->unmerged && !p->ctx->quiet)
 		fprintf(p->ctx->err,
-			"sandglass: %zu of them with work that is not merged ('sandglass sandbox ls' names it)\n",
+			"sandglass: prune: %zu of them have unmerged work; 'sandglass sandbox ls' names it\n",
 			p->unmerged);
 }
 
@@ -292,7 +292,7 @@ void prune_warn(struct cmd_ctx *ctx)
 		return;
 	cmd_size(room, &left);
 	fprintf(ctx->err,
-		"sandglass: only %s are left for sessions in '%s'; 'sandglass prune --older-than 30d -n' says what could go\n",
+		"sandglass: %s left for sessions in '%s'\n'sandglass prune --older-than 30d -n' lists what can be removed.\n",
 		buf_cstr(&left), ctx->sessions);
 }
 
@@ -331,8 +331,8 @@ void prune_old(struct cmd_ctx *ctx)
 			fprintf(ctx->err, "sandglass: %s\n", err.text);
 	if (p.nr && !ctx->quiet)
 		fprintf(ctx->err,
-			"sandglass: %zu session%s older than %lld days removed (keep.days)\n", p.nr,
-			p.nr == 1 ? "" : "s", (long long)days);
+			"sandglass: %zu session%s older than %lld days removed (setting keep.days)\n",
+			p.nr, p.nr == 1 ? "" : "s", (long long)days);
 	prune_release(&p);
 }
 
@@ -351,7 +351,7 @@ int cmd_prune(struct cmd_ctx *ctx)
 	if (plain && days <= 0)
 		return cmd_usage(
 			ctx,
-			"remove which? name sessions, or give --older-than or --keep, or set keep.days; --boxes: what boxes have left behind");
+			"missing arguments: sessions to remove\nName sessions, or give --older-than, --keep, or --boxes.");
 	int rc = session_files_list(&p.files, ctx->sessions, &err);
 	prune_begin(&p);
 	if (rc == 0 && plain)
@@ -361,17 +361,18 @@ int cmd_prune(struct cmd_ctx *ctx)
 	if (rc < 0)
 		status = cmd_fail(ctx, &err);
 	else if (!p.nr)
-		fprintf(ctx->err, "sandglass: nothing to remove\n");
+		fprintf(ctx->err, "sandglass: prune: nothing to remove\n");
 	else if (!list_or_remove(&p))
-		status = cmd_fail_with(ctx, EXIT_PERSON,
-				       "nothing was removed: %zu session%s would be, --yes does it",
-				       p.nr, p.nr == 1 ? "" : "s");
+		status = cmd_fail_with(
+			ctx, EXIT_PERSON,
+			"nothing removed: %zu session%s found\nRemove without a question with --yes.",
+			p.nr, p.nr == 1 ? "" : "s");
 	if (p.spared && !ctx->quiet)
-		fprintf(ctx->err, "sandglass: %zu with work that is not merged %s left alone\n",
-			p.spared, p.spared == 1 ? "was" : "were");
+		fprintf(ctx->err, "sandglass: prune: %zu session%s with unmerged work kept\n",
+			p.spared, p.spared == 1 ? "" : "s");
 	if (p.running && !ctx->quiet)
-		fprintf(ctx->err, "sandglass: %zu that run%s left alone\n", p.running,
-			p.running == 1 ? "s was" : " were");
+		fprintf(ctx->err, "sandglass: prune: %zu running session%s kept\n", p.running,
+			p.running == 1 ? "" : "s");
 	prune_release(&p);
 	return p.failed ? EXIT_UNSUCCESSFUL : status;
 }

@@ -177,7 +177,7 @@ static int read_wanted(struct cmd_ctx *ctx, struct wanted *w, struct err *err)
 	const char *in = cmd_opt(ctx, "in");
 	struct session *s;
 	if (in && strcmp(in, "fresh") != 0 && strcmp(in, "fork") != 0 && strcmp(in, "live") != 0)
-		return err_set(err, ERR_USAGE, "--in '%s': it is fresh, fork or live", in);
+		return err_set(err, ERR_USAGE, "--in: expected fresh, fork, or live, got '%s'", in);
 	if (session_ref(ctx->sessions, first, &w->path, &from, err) < 0 ||
 	    session_open(&s, w->path, err) < 0)
 		return -1;
@@ -193,12 +193,12 @@ static int read_wanted(struct cmd_ctx *ctx, struct wanted *w, struct err *err)
 		w->nr = 1;
 		rc = w->live ? 0 : check_one(w->path, from, err);
 	} else if (to < from) {
-		rc = err_set(err, ERR_USAGE, "'%s' ends before it begins", word);
+		rc = err_set(err, ERR_USAGE, "'%s' ends before it starts", word);
 	} else {
 		rc = verify_redo_actions(s, from, to, &w->action, &w->nr, err);
 		if (rc == 0 && !w->nr)
 			rc = err_set(err, ERR_NOENT,
-				     "no command ran in a box between #%llu and #%llu",
+				     "no sandbox command found between #%llu and #%llu",
 				     (unsigned long long)from, (unsigned long long)to);
 	}
 	session_close(&s);

@@ -160,7 +160,7 @@ static void cmd_report_one_file(struct figures *f, struct past *p, const char *p
 	struct err err = ERR_INIT;
 	if (session_open(&s, path, &err) < 0 || summary_of(s, &m, &err) < 0) {
 		p->unread++;
-		fprintf(f->ctx->err, "sandglass: left out: ");
+		fprintf(f->ctx->err, "sandglass: report: skipped: ");
 		cmd_print_safe(f->ctx->err, err.text, strlen(err.text), false);
 		fputc('\n', f->ctx->err);
 	} else {
@@ -169,7 +169,7 @@ static void cmd_report_one_file(struct figures *f, struct past *p, const char *p
 		if (past_held(s, &p->working, take_held, f, &err) < 0) {
 			p->unread++;
 			progress_clear(&p->working);
-			fprintf(f->ctx->err, "sandglass: %s: its approvals are not counted: %s\n",
+			fprintf(f->ctx->err, "sandglass: report: approvals of %s not counted: %s\n",
 				session_id(s), err.text);
 		}
 		progress_clear(&p->working);

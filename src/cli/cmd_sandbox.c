@@ -39,10 +39,9 @@ static int find_live(struct cmd_ctx *ctx, const char *text, char **path, char **
 	CLEANUP(free_ptr) char *id = mem_strdup(session_id(s));
 	session_close(&s);
 	if (!live)
-		return err_set(
-			err, ERR_CLOSED,
-			"session %s does not run any more; look at it with: sandglass replay %s",
-			id, text && strchr(text, '/') ? text : id);
+		return err_set(err, ERR_CLOSED,
+			       "session %s has ended\nLook at it with 'sandglass replay %s'.", id,
+			       text && strchr(text, '/') ? text : id);
 	*socket = share_find(id, *path);
 	return 0;
 }
@@ -70,7 +69,7 @@ static int cmd_sandbox_find_shared(char **path, struct err *err)
 	int rc = files.nr == 1	 ? 1
 		 : files.nr == 0 ? 0
 				 : err_set(err, ERR_USAGE,
-					   "several sessions are shared with you, say which: %s",
+					   "several sessions are shared with you: %s\nName one.",
 					   buf_cstr(&all));
 	if (rc == 1)
 		*path = mem_strdup(files.item[0].path);
@@ -142,7 +141,7 @@ static int start_replay(struct cmd_ctx *ctx, const struct strv *argv)
 	struct err err = ERR_INIT;
 	fflush(ctx->out);
 	execv(program, argv->item);
-	err_sys(&err, "cannot start '%s'", program);
+	err_sys(&err, "can't start '%s'", program);
 	return cmd_fail(ctx, &err);
 }
 
@@ -263,7 +262,7 @@ static int cmd_sandbox_session_opts(struct cmd_ctx *ctx, const char *script, jso
 	size_t len;
 	const char *text = library_file(script, &len);
 	if (!text)
-		return err_set(err, ERR_NOENT, "'%s' is missing from this build", script);
+		return err_set(err, ERR_NOENT, "'%s' not found in this build", script);
 	json_put_str(o, "name", "sandbox");
 	json_put_bytes(o, "script", text, len);
 	return run_common(ctx, o, err);
@@ -286,7 +285,9 @@ static int sandbox_exec(struct cmd_ctx *ctx)
 	CLEANUP(json_release) json_t *o = json_object();
 	struct err err = ERR_INIT;
 	if (!ctx->line->rest.nr)
-		return cmd_usage(ctx, "what is to be run? sandglass sandbox exec [-i] -- COMMAND");
+		return cmd_usage(
+			ctx,
+			"exec: missing argument: COMMAND\nRun 'sandglass sandbox exec -- COMMAND'.");
 	CLEANUP(json_release) json_t *words = json_argv(ctx->line->rest.item, ctx->line->rest.nr);
 	CLEANUP(free_ptr) char *text = json_dump_str(words);
 	bool input = cmd_has(ctx, "stdin");
@@ -325,7 +326,7 @@ static int wait_ready(const char *path, struct err *err)
 	if (rc == 0 && !ready) {
 		CLEANUP(buf_release) struct buf why = BUF_INIT;
 		front_status(s, &why);
-		rc = err_set(err, ERR_CLOSED, "the box could not be opened: %s", buf_cstr(&why));
+		rc = err_set(err, ERR_CLOSED, "can't open the sandbox: %s", buf_cstr(&why));
 	}
 	feed_free(&f);
 	session_close(&s);
@@ -467,13 +468,14 @@ int cmd_sandbox(struct cmd_ctx *ctx)
 			return cmd_usage(ctx, "it is: sandglass sandbox %s%s%s", word,
 					 *verb[i].words ? " " : "", verb[i].words);
 		if (ctx->line->rest.nr && strcmp(word, "exec") != 0)
-			return cmd_usage(ctx, "'%s' runs no command, 'exec' does", word);
+			return cmd_usage(ctx, "%s: unexpected arguments after --", word);
 		if (cmd_has(ctx, "stdin") && strcmp(word, "exec") != 0)
-			return cmd_usage(ctx, "--stdin requires 'exec'; '%s' reads no input", word);
+			return cmd_usage(ctx, "%s: --stdin requires exec", word);
 		return verb[i].run(ctx);
 	}
 	const char *near = word_nearest(word, names, ARRAY_LEN(names));
-	return near ? cmd_usage(ctx, "there is no '%s', did you mean '%s'?", word, near)
-		    : cmd_usage(ctx, "'%s' is none of exec, shell, ls, cp, snapshot, rm and prune",
+	return near ? cmd_usage(ctx, "unknown command '%s'; did you mean '%s'?", word, near)
+		    : cmd_usage(ctx,
+				"expected exec, shell, ls, cp, snapshot, rm, or prune, got '%s'",
 				word);
 }

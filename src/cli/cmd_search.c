@@ -181,7 +181,7 @@ static void search_file(struct search *q, const char *path)
 	if (session_open(&s, path, &err) < 0 || search_session(q, s, &err) < 0) {
 		q->unread++;
 		progress_clear(&q->all);
-		fprintf(q->ctx->err, "sandglass: not searched: ");
+		fprintf(q->ctx->err, "sandglass: search: not searched: ");
 		cmd_print_safe(q->ctx->err, err.text, strlen(err.text), false);
 		fputc('\n', q->ctx->err);
 	}
@@ -195,9 +195,9 @@ static int search_all(struct search *q, struct err *err)
 	struct session_files files = SESSION_FILES_INIT;
 	const char *in = cmd_opt(q->ctx, "in");
 	if (in && session_choice_any(&q->choice))
-		return err_set(err, ERR_USAGE,
-			       "--in names one session; --since, --until, --agent, --model, and "
-			       "--repo choose among all");
+		return err_set(
+			err, ERR_USAGE,
+			"--in can't be combined with --since, --until, --agent, --model, or --repo");
 	if (in) {
 		CLEANUP(free_ptr) char *path = NULL;
 		if (session_find(q->ctx->sessions, in, &path, err) < 0)
@@ -257,7 +257,7 @@ int cmd_search(struct cmd_ctx *ctx)
 	if (first && cmd_has(ctx, "open"))
 		return replay_at(ctx, first, q.first_seq);
 	if (!q.left && !ctx->quiet)
-		fprintf(ctx->err, "sandglass: there may be more, --max N shows them\n");
+		fprintf(ctx->err, "sandglass: search: limit reached; show more with --max N\n");
 	/* like grep: nothing found is not success */
 	return q.found ? EXIT_DONE : EXIT_UNSUCCESSFUL;
 }

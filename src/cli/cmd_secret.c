@@ -42,9 +42,8 @@ static int cmd_secret_set(struct cmd_ctx *ctx, const char *name, struct err *err
 {
 	CLEANUP(secret_wipe_buf) struct buf value = BUF_INIT;
 	if (!secret_name_ok(name))
-		return err_set(
-			err, ERR_USAGE,
-			"this is not a name for a secret: letters, digits, '_', '-' and '.'");
+		return err_set(err, ERR_USAGE,
+			       "expected a secret name of letters, digits, '_', '-', and '.'");
 	if (cmd_secret_read_value(ctx, name, &value, err) < 0 ||
 	    secret_store_set(name, value.data, value.len, err) < 0)
 		return -1;
@@ -107,7 +106,7 @@ static int cmd_secret_list(struct cmd_ctx *ctx, const json_t *conf)
 			cmd_secret_look(ctx, conf, names.item[i], false);
 	if (!names.nr && !ctx->json && !ctx->quiet)
 		fprintf(ctx->err,
-			"sandglass: no secret is known; 'sandglass secret set NAME' keeps one\n");
+			"sandglass: secret: no secrets\nStore one with 'sandglass secret set NAME'.\n");
 	strv_release(&names);
 	return EXIT_DONE;
 }
@@ -118,17 +117,17 @@ int cmd_secret(struct cmd_ctx *ctx)
 	struct err err = ERR_INIT;
 	struct config *c;
 	if (!strcmp(verb, "set") || !strcmp(verb, "add"))
-		return !name ? cmd_usage(ctx, "which one? 'secret set NAME'")
+		return !name ? cmd_usage(ctx, "set: missing argument: NAME")
 		       : cmd_secret_set(ctx, name, &err) < 0 ? cmd_fail(ctx, &err)
 							     : EXIT_DONE;
 	if (!strcmp(verb, "rm"))
-		return !name ? cmd_usage(ctx, "which one? 'secret rm NAME'")
+		return !name ? cmd_usage(ctx, "rm: missing argument: NAME")
 		       : secret_store_remove(name, &err) < 0 ? cmd_fail(ctx, &err)
 							     : EXIT_DONE;
 	if (strcmp(verb, "ls") != 0 && strcmp(verb, "test") != 0)
-		return cmd_usage(ctx, "set, ls, test or rm, not '%s'", verb);
+		return cmd_usage(ctx, "expected set, ls, test, or rm, got '%s'", verb);
 	if (!strcmp(verb, "test") && !name)
-		return cmd_usage(ctx, "which one? 'secret test NAME'");
+		return cmd_usage(ctx, "test: missing argument: NAME");
 	if (config_open(&c, ctx, &err) < 0)
 		return cmd_fail(ctx, &err);
 	CLEANUP(json_release) json_t *conf = config_object(c, "secrets");

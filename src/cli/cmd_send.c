@@ -54,7 +54,8 @@ static int cmd_send_by_text(const struct strv *ids, const char *text,
 			one = ids->item[i];
 		}
 	if (nr > 1)
-		return err_set(err, ERR_USAGE, "'%s' could be %s", text, buf_cstr(&found));
+		return err_set(err, ERR_USAGE, "ambiguous session '%s': %s", text,
+			       buf_cstr(&found));
 	if (nr == 1) {
 		CLEANUP(free_ptr) char *path = control_path(one);
 		return control_client_open(out, path, o, NULL, NULL, err);
@@ -79,10 +80,13 @@ static int cmd_send_by_text(const struct strv *ids, const char *text,
 		return 0;
 	if (nr > 1) {
 		control_client_free(out);
-		return err_set(err, ERR_USAGE, "'%s' could be %s", text, buf_cstr(&found));
+		return err_set(err, ERR_USAGE, "ambiguous session '%s': %s", text,
+			       buf_cstr(&found));
 	}
-	return err_set(err, ERR_NOENT,
-		       "no session '%s' runs: 'sandglass ls --live' lists those that do", text);
+	return err_set(
+		err, ERR_NOENT,
+		"running session '%s' not found\n'sandglass ls --live' lists running sessions.",
+		text);
 }
 
 static int the_only_one(const struct strv *ids, const struct control_client_opts *o,
@@ -103,7 +107,7 @@ static int the_only_one(const struct strv *ids, const struct control_client_opts
 					: "does not answer");
 		control_client_free(&c);
 	}
-	return err_set(err, ERR_USAGE, "several sessions run, say which one (--in ID): %s",
+	return err_set(err, ERR_USAGE, "several sessions are running: %s\nName one with --in ID.",
 		       buf_cstr(&all));
 }
 
@@ -148,10 +152,11 @@ int live_open(const char *text, bool watch, struct control_client **out, struct 
 		rc = cmd_send_by_path(shared ? shared : text, &o, out, err);
 	else if (rc == 0 && !ids.nr && text)
 		rc = err_set(err, ERR_NOENT,
-			     "no session runs, '%s' neither: 'sandglass show %s' says how it ended",
+			     "session '%s' is not running\n'sandglass show %s' shows how it ended.",
 			     text, text);
 	else if (rc == 0 && !ids.nr)
-		rc = err_set(err, ERR_NOENT, "no session runs: 'sandglass run FILE' starts one");
+		rc = err_set(err, ERR_NOENT,
+			     "no running session found\nStart one with 'sandglass run FILE'.");
 	else if (rc == 0 && text)
 		rc = cmd_send_by_text(&ids, text, &o, out, err);
 	else if (rc == 0)
@@ -167,9 +172,9 @@ int live_knows(const struct control_client *c, const char *command, struct err *
 		return 0;
 	if (*role)
 		return err_set(err, ERR_DENIED,
-			       "'%s' is for its owner: this session is shared with you to %s",
-			       command, role);
-	return err_set(err, ERR_UNSUPPORTED, "the session's supervisor (%s) does not know '%s' yet",
+			       "'%s' not permitted: this session is shared with you to %s", command,
+			       role);
+	return err_set(err, ERR_UNSUPPORTED, "the session's supervisor (%s) doesn't support '%s'",
 		       json_str(control_client_welcome(c), "program", "an older one"), command);
 }
 
@@ -200,12 +205,12 @@ static int run_editor(const char *file, struct err *err)
 	char sh[] = "sh", dash_c[] = "-c";
 	char *argv[] = { sh, dash_c, script, sh, name, NULL };
 	if (proc_spawn("/bin/sh", argv, environ, fds, 3, &pid, &pidfd, err) < 0)
-		return err_wrap(err, "cannot start the editor");
+		return err_wrap(err, "can't start the editor");
 	int rc = proc_reap(pidfd, &status, err);
 	close(pidfd);
 	if (rc == 0 && status != 0)
 		return err_set(err, ERR_CANCELLED,
-			       "the editor ended with status %d; nothing decided", status);
+			       "the editor failed with status %d; nothing decided", status);
 	return rc;
 }
 
@@ -218,7 +223,7 @@ static int edit_text(struct buf *text, struct err *err)
 	CLEANUP(buf_release) struct buf now = BUF_INIT;
 	CLEANUP(fd_close) int fd = mkostemp(file, O_CLOEXEC);
 	if (fd < 0)
-		return err_sys(err, "cannot make '%s'", file);
+		return err_sys(err, "can't create '%s'", file);
 	int rc = fd_write_all(fd, text->data, text->len, err);
 	if (rc == 0)
 		rc = fd_write_all(fd, "\n", 1, err);
@@ -232,7 +237,7 @@ static int edit_text(struct buf *text, struct err *err)
 	while (now.len && now.data[now.len - 1] == '\n')
 		now.data[--now.len] = 0;
 	if (!now.len || (now.len == text->len && !memcmp(now.data, text->data, now.len)))
-		return err_set(err, ERR_CANCELLED, "the command was not changed; nothing decided");
+		return err_set(err, ERR_CANCELLED, "command unchanged; nothing decided");
 	buf_reset(text);
 	buf_append(text, now.data, now.len);
 	return 0;
@@ -244,10 +249,12 @@ static int edit_held(const struct control_client *c, const char *id, json_t *opt
 	CLEANUP(buf_release) struct buf text = BUF_INIT;
 	const json_t *row = held_row(c, id);
 	if (!row)
-		return err_set(err, ERR_NOENT, "%s is not held: 'sandglass state' says what is",
-			       id);
+		return err_set(
+			err, ERR_NOENT,
+			"%s is not a pending approval\n'sandglass state' lists pending approvals.",
+			id);
 	if (!json_object_get(row, "cmd") && !json_array_size(json_object_get(row, "argv")))
-		return err_set(err, ERR_USAGE, "%s has no command line that could be edited", id);
+		return err_set(err, ERR_USAGE, "%s has no command line to edit", id);
 	describe_action(row, &text);
 	if (edit_text(&text, err) < 0)
 		return -1;
@@ -419,9 +426,8 @@ static int cmd_send_words(struct cmd_ctx *ctx, struct control_client *c, json_t 
 	size_t failed = json_array_size(json_object_get(result, "failed"));
 	bool several = json_object_get(result, "actions") != NULL;
 	json_decref(result);
-	return several && failed
-		       ? err_set(err, ERR_INVALID, "%zu of them stay as they were", failed)
-		       : 0;
+	return several && failed ? err_set(err, ERR_INVALID, "%zu of the actions unchanged", failed)
+				 : 0;
 }
 
 /* What is ours stays here: where to send, how to print. */
@@ -511,7 +517,7 @@ static int take_redact(struct cmd_ctx *ctx, struct aim *a, struct err *err)
 	struct session *s;
 	bool event = !cmd_has(ctx, "object") && !cmd_has(ctx, "messages");
 	if (!word && event)
-		return err_set(err, ERR_USAGE, "which event? redact #N");
+		return err_set(err, ERR_USAGE, "missing argument: #N");
 	if (!named && word && !event) {
 		a->session = mem_strdup(word);
 		named = mem_strdup(word);
@@ -601,7 +607,7 @@ int cmd_send(struct cmd_ctx *ctx)
 		status = cmd_fail(ctx, &err);
 	else if (redact && !cmd_send_sure(ctx))
 		status = cmd_fail_with(ctx, EXIT_UNSUCCESSFUL,
-				       "nothing was removed; --yes removes it without a question");
+				       "nothing removed\nRemove without a question with --yes.");
 	else if (redact)
 		status = redact_one(ctx, &a);
 	else if ((merge || undo) && take_aim(ctx, &a, &err) < 0)
@@ -622,8 +628,7 @@ static void several_ids(json_t *words, const char *session, struct err *err)
 		const char *word = json_string_value(json_array_get(words, i));
 		CLEANUP(free_ptr) char *own = session_in_word(word);
 		if (own && strcmp(own, session) != 0)
-			err_set(err, ERR_USAGE, "several IDs must be of one session, got '%s'",
-				word);
+			err_set(err, ERR_USAGE, "expected IDs of one session, got '%s'", word);
 		else if (own)
 			json_array_set_new(words, i, json_bytes_z(strchr(word, '#')));
 	}

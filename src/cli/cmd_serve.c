@@ -23,7 +23,7 @@ static int cmd_serve_options(struct cmd_ctx *ctx, const char *kind, json_t *o, s
 	json_put_str(o, "name", name ? name : kind);
 	json_put_str(o, "served_as", "serve");
 	if (!text)
-		return err_set(err, ERR_NOENT, "'agents/serve.lua' is missing from this build");
+		return err_set(err, ERR_NOENT, "'agents/serve.lua' not found in this build");
 	json_put_bytes(o, "script", text, len);
 	return run_common(ctx, o, err);
 }
@@ -37,7 +37,7 @@ int cmd_serve(struct cmd_ctx *ctx)
 	size_t len;
 	if (strchr(kind, '/') || !library_file(file, &len)) {
 		json_decref(o);
-		return cmd_usage(ctx, "no API '%s' is served: daytona, e2b", kind);
+		return cmd_usage(ctx, "expected daytona or e2b, got '%s'", kind);
 	}
 	if (cmd_serve_options(ctx, kind, o, &err) < 0) {
 		json_decref(o);

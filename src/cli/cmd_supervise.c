@@ -36,7 +36,7 @@ int cmd_supervise(struct cmd_ctx *ctx)
 	CLEANUP(buf_release) struct buf script = BUF_INIT;
 	struct err err = ERR_INIT;
 	if (fcntl(SPAWN_OPTS_FD, F_GETFD) < 0)
-		return cmd_usage(ctx, "'sandglass run' starts this command");
+		return cmd_usage(ctx, "only 'sandglass run' can start this command");
 	fcntl(SPAWN_READY_FD, F_SETFD, FD_CLOEXEC);
 	if (fd_read_all(SPAWN_OPTS_FD, &text, SPAWN_OPTS_MAX, &err) < 0)
 		return cmd_fail(ctx, &err);

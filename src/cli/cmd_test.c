@@ -58,9 +58,9 @@ static int trial_init(struct trial *t, const char *file, struct err *err)
 	t->cassette = cmd_test_beside(file, ".cassette");
 	t->golden = cmd_test_beside(file, ".golden");
 	if (access(file, R_OK) < 0)
-		return err_sys(err, "cannot read '%s'", file);
+		return err_sys(err, "can't read '%s'", file);
 	if (!mkdtemp(dir))
-		return err_sys(err, "cannot make a folder");
+		return err_sys(err, "can't create a directory");
 	t->dir = mem_strdup(dir);
 	return 0;
 }
@@ -111,7 +111,7 @@ static int cmd_test_wait_for(struct trial *t, int pid, int pidfd, int out, int64
 	lseek(out, 0, SEEK_SET);
 	(void)!fd_read_all(out, &t->said, LIST_MAX, &none);
 	if (rc == 0)
-		return err_set(err, ERR_TIMEOUT, "it did not end in time; --timeout gives it more");
+		return err_set(err, ERR_TIMEOUT, "timed out; allow more with --timeout");
 	return 0;
 }
 
@@ -124,7 +124,7 @@ static int cmd_test_run(struct cmd_ctx *ctx, struct trial *t, int64_t ms, struct
 	CLEANUP(fd_close) int out = open(log, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
 	CLEANUP(fd_close) int pidfd = -1;
 	int pid, fds[] = { -1, out, out };
-	int rc = out < 0 ? err_sys(err, "cannot open '%s'", log)
+	int rc = out < 0 ? err_sys(err, "can't open '%s'", log)
 			 : proc_spawn("/proc/self/exe", words.item, env.item, fds, ARRAY_LEN(fds),
 				      &pid, &pidfd, err);
 	if (rc == 0)
@@ -157,7 +157,7 @@ static int cmd_test_list(struct trial *t, struct err *err)
 		size_t from = t->said.len;
 		while (from > 1 && t->said.data[from - 2] != '\n')
 			from--;
-		return err_set(err, ERR_SCRIPT, "it did not begin: %.*s",
+		return err_set(err, ERR_SCRIPT, "can't start: %.*s",
 			       (int)strcspn(buf_cstr(&t->said) + (from ? from - 1 : 0), "\n"),
 			       buf_cstr(&t->said) + (from ? from - 1 : 0));
 	}
@@ -264,11 +264,11 @@ int cmd_test(struct cmd_ctx *ctx)
 	size_t nr = ctx->words->nr, bad = 0;
 	if (cmd_has(ctx, "suite"))
 		return nr == 1 ? suite_test(ctx, cmd_word(ctx, 0))
-			       : cmd_usage(ctx, "--suite: expected one file");
+			       : cmd_usage(ctx, "--suite: expected one FILE");
 	if (!nr)
-		return cmd_usage(ctx, "which script? for instance: test fix.lua");
+		return cmd_usage(ctx, "missing argument: FILE");
 	if (timeout && (!*timeout || *end || seconds < 1 || seconds > 86400))
-		return cmd_usage(ctx, "--timeout '%s' is no number of seconds", timeout);
+		return cmd_usage(ctx, "--timeout: expected a number of seconds, got '%s'", timeout);
 	if (!ctx->json)
 		fprintf(ctx->out, "1..%zu\n", nr);
 	for (size_t i = 0; i < nr; i++)

@@ -67,11 +67,12 @@ static int cmd_tree_open_parent(int dir, const char *path, const char **name_out
 		CLEANUP(free_ptr) char *one = mem_strndup(path, (size_t)(slash - path));
 		if (!*one || !strcmp(one, ".") || !strcmp(one, "..")) {
 			fd_close(&at);
-			return err_set(err, ERR_DAMAGED, "a path in the record leads outside");
+			return err_set(err, ERR_DAMAGED,
+				       "a recorded path leads outside the directory");
 		}
 		if (mkdirat(at, one, 0755) < 0 && errno != EEXIST) {
 			fd_close(&at);
-			return err_sys(err, "cannot make the folder '%s'", one);
+			return err_sys(err, "can't create directory '%s'", one);
 		}
 		int next = openat(at, one, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 		fd_close(&at);
@@ -79,11 +80,11 @@ static int cmd_tree_open_parent(int dir, const char *path, const char **name_out
 		path = slash + 1;
 	}
 	if (at < 0)
-		return err_sys(err, "cannot write below the folder");
+		return err_sys(err, "can't write in the directory");
 	*name_out = path;
 	if (!*path || !strcmp(path, ".") || !strcmp(path, "..")) {
 		fd_close(&at);
-		return err_set(err, ERR_DAMAGED, "a path in the record leads outside");
+		return err_set(err, ERR_DAMAGED, "a recorded path leads outside the directory");
 	}
 	return at;
 }
@@ -103,13 +104,13 @@ static int write_path(struct lister *l, const struct ws_path *p, struct err *err
 	l->written++;
 	if (p->now.kind == WS_LINK)
 		return symlinkat(buf_cstr(&bytes), at, name) < 0
-			       ? err_sys(err, "cannot write '%s'", p->path)
+			       ? err_sys(err, "can't write '%s'", p->path)
 			       : 0;
 	CLEANUP(fd_close)
 	int fd = openat(at, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC,
 			p->now.mode & 0777);
 	if (fd < 0)
-		return err_sys(err, "cannot write '%s'", p->path);
+		return err_sys(err, "can't write '%s'", p->path);
 	return fd_write_all(fd, buf_cstr(&bytes), bytes.len, err);
 }
 
@@ -137,12 +138,12 @@ static int cmd_tree_open_layer(const struct layer_at *l, int dir, int *out, stru
 {
 	if (strchr(l->repo, '/') || !strcmp(l->repo, ".") || !strcmp(l->repo, ".."))
 		return err_set(err, ERR_DAMAGED,
-			       "the name of a repository in the record leads outside");
+			       "a recorded repository name leads outside the directory");
 	if (*l->repo && mkdirat(dir, l->repo, 0755) < 0)
-		return err_sys(err, "cannot make the folder '%s'", l->repo);
+		return err_sys(err, "can't create directory '%s'", l->repo);
 	*out = openat(dir, *l->repo ? l->repo : ".",
 		      O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-	return *out < 0 ? err_sys(err, "cannot open the folder '%s'", l->repo) : 0;
+	return *out < 0 ? err_sys(err, "can't open directory '%s'", l->repo) : 0;
 }
 
 static int write_layer(struct lister *l, int dir, struct err *err)
@@ -181,12 +182,12 @@ static int cmd_tree_write_all(struct cmd_ctx *ctx, struct files_at *f, const cha
 	for (size_t i = 1; i < f->layers.nr; i++)
 		if (f->layers.item[i].box != f->layers.item[0].box)
 			return err_set(err, ERR_USAGE,
-				       "there are several boxes: say which with --box");
+				       "the session has several sandboxes\nName one with --box.");
 	if (mkdir(to, 0755) < 0)
-		return err_sys(err, "cannot make the folder '%s'", to);
+		return err_sys(err, "can't create directory '%s'", to);
 	CLEANUP(fd_close) int dir = open(to, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	struct lister l = { .ctx = ctx, .s = f->s };
-	int rc = dir < 0 ? err_sys(err, "cannot open '%s'", to) : 0;
+	int rc = dir < 0 ? err_sys(err, "can't open '%s'", to) : 0;
 	for (size_t i = 0; rc == 0 && i < f->layers.nr; i++) {
 		l.layer = &f->layers.item[i];
 		rc = write_layer(&l, dir, err);
@@ -196,7 +197,7 @@ static int cmd_tree_write_all(struct cmd_ctx *ctx, struct files_at *f, const cha
 		return -1;
 	if (rc == 0 && l.left_out && !ctx->quiet)
 		fprintf(ctx->err,
-			"sandglass: %zu files are not there: only their names and hashes are in the record\n",
+			"sandglass: tree: %zu files not written: only their names and hashes are recorded\n",
 			l.left_out);
 	if (rc == 0)
 		say_written(&l, to);

@@ -156,7 +156,7 @@ int cmd_trust(struct cmd_ctx *ctx)
 	int status = EXIT_DONE;
 	size_t untrusted = 0;
 	if (access(inside, R_OK | X_OK) != 0) {
-		err_sys(&err, "'%s' cannot be looked at", where);
+		err_sys(&err, "can't read '%s'", where);
 		return cmd_fail_with(ctx, EXIT_USAGE, "%s", err.text);
 	}
 	look_at_lua(ctx, lua, &seen);
@@ -169,7 +169,7 @@ int cmd_trust(struct cmd_ctx *ctx)
 			where);
 	else if (untrusted && !cmd_trust_confirmed(ctx))
 		status = cmd_fail_with(ctx, EXIT_UNSUCCESSFUL,
-				       "nothing was changed; --yes trusts them without a question");
+				       "nothing changed\nTrust without a question with --yes.");
 	for (size_t i = 0; status == EXIT_DONE && i < seen.nr; i++)
 		if (trust_text(seen.item[i].full, buf_cstr(&seen.item[i].text),
 			       seen.item[i].text.len, &err) < 0)

@@ -192,7 +192,7 @@ static int cmd_verify_options(struct cmd_ctx *ctx, struct verify_opts *o, uint8_
 	o->anchor = cmd_opt(ctx, "anchor");
 	o->quick = cmd_has(ctx, "quick");
 	if (hex && !hex_parse(hex, strlen(hex), key, SIGN_KEY_LEN))
-		return err_set(err, ERR_USAGE, "--key wants %d hexadecimal digits, not '%s'",
+		return err_set(err, ERR_USAGE, "--key: expected %d hexadecimal digits, got '%s'",
 			       2 * SIGN_KEY_LEN, hex);
 	o->key = hex ? key : NULL;
 	uint64_t n;
@@ -215,8 +215,8 @@ static int cmd_verify_known(const json_t *list, const char *spec, struct err *er
 	near = nearest_name(name, names);
 	return err_set(
 		err, ERR_USAGE,
-		"--check '%s': there is no such check%s%s%s; 'sandglass verify --list' names them",
-		name, near ? ", did you mean '" : "", near ? near : "", near ? "'" : "");
+		"--check: unknown check '%s'%s%s%s\n'sandglass verify --list' names the checks.",
+		name, near ? "; did you mean '" : "", near ? near : "", near ? "'?" : "");
 }
 
 /* Checks before reading that the requested checks exist. */
@@ -226,10 +226,10 @@ static int checks_exist(struct cmd_ctx *ctx, struct err *err)
 	const char *word;
 	if (cmd_opt(ctx, "anchor") && *cmd_opt(ctx, "anchor") &&
 	    access(cmd_opt(ctx, "anchor"), R_OK) < 0)
-		return err_sys(err, "--anchor: cannot read '%s'", cmd_opt(ctx, "anchor"));
+		return err_sys(err, "--anchor: can't read '%s'", cmd_opt(ctx, "anchor"));
 	for (size_t i = 0; (word = command_opt_nth(ctx->line, "with", i)); i++)
 		if (access(word, R_OK) < 0)
-			return err_sys(err, "--with: cannot read '%s'", word);
+			return err_sys(err, "--with: can't read '%s'", word);
 	if (command_opt_nth(ctx->line, "check", 0) && check_list(&list, err) < 0)
 		return -1;
 	for (size_t i = 0; (word = command_opt_nth(ctx->line, "check", i)); i++)

@@ -153,7 +153,7 @@ int cmd_when(struct cmd_ctx *ctx)
 			     .text = cmd_word(ctx, 0),
 			     .len = strlen(cmd_word(ctx, 0)) };
 	if (!x.len)
-		return cmd_usage(ctx, "an empty text is everywhere");
+		return cmd_usage(ctx, "expected a text, got an empty one");
 	x.known = mem_calloc(KNOWN, sizeof(*x.known));
 	int rc = files_at_open(&f, ctx, cmd_opt(ctx, "at"), &err);
 	x.s = f.s;
@@ -171,10 +171,10 @@ int cmd_when(struct cmd_ctx *ctx)
 	}
 	if (rc == 0 && x.unread && !ctx->quiet)
 		fprintf(ctx->err,
-			"sandglass: %zu contents could not be looked at: only their names are in the record\n",
+			"sandglass: when: %zu contents not searched: only their hashes are recorded\n",
 			x.unread);
 	if (rc == 0 && !x.nr && !ctx->quiet && !ctx->json)
-		fputs("sandglass: no recorded change of a file made that text appear or vanish; 'sandglass search' looks in all else\n",
+		fputs("sandglass: when: no recorded file change adds or removes this text\nSearch everything else with 'sandglass search'.\n",
 		      ctx->err);
 	free(x.hit);
 	free(x.known);

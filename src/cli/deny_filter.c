@@ -85,7 +85,8 @@ json_t *deny_filtered(struct cmd_ctx *ctx, const struct control_client *c, struc
 	if (words && !nr)
 		err_set(err, ERR_NOENT, "deny: no pending action matches '%s'", text);
 	else if (words && !deny_filter_sure(ctx, nr))
-		err_set(err, ERR_INVALID, "deny: nothing was denied; --yes denies them");
+		err_set(err, ERR_INVALID,
+			"deny: nothing denied\nDeny without a question with --yes.");
 	if (err->code != ERR_NONE)
 		json_release(&words);
 	source_close(&s);

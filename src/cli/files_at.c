@@ -19,7 +19,7 @@ int files_at_open(struct files_at *f, struct cmd_ctx *ctx, const char *ref, stru
 	if (layers_at(&f->layers, f->s, f->seq, cmd_opt(ctx, "box"), err) < 0)
 		return -1;
 	if (!f->layers.nr)
-		return err_set(err, ERR_NOENT, "session %s has no snapshot of files%s",
+		return err_set(err, ERR_NOENT, "session %s has no file snapshot%s",
 			       session_id(f->s), f->seq ? " up to that event" : "");
 	return 0;
 }
@@ -91,15 +91,15 @@ int files_at_path(struct files_at *f, const char *path, const struct layer_at **
 	}
 	if (several) {
 		file_versions_release(versions);
-		return err_set(err, ERR_USAGE, "boxes differ in '%s', say which with --box: %s",
-			       path, buf_cstr(&boxes));
+		return err_set(err, ERR_USAGE,
+			       "'%s' differs between sandboxes: %s\nName one with --box.", path,
+			       buf_cstr(&boxes));
 	}
 	if (!*layer_out)
 		return err_set(
 			err, ERR_NOENT,
-			"no snapshot of session %s speaks of '%s': it was as in the base, whose files are not in the record, or "
-			"not there",
-			session_id(f->s), path);
+			"'%s' not found in the snapshots of session %s: unchanged, or missing",
+			path, session_id(f->s));
 	return 0;
 }
 

@@ -140,7 +140,7 @@ int help_lua(struct cmd_ctx *ctx, const char *word)
 	CLEANUP(free_ptr) char *whole = meta_text(help_lua_files[0]);
 	if (!whole)
 		return cmd_fail_with(ctx, EXIT_UNSUCCESSFUL,
-				     "the types of the library are missing from this build");
+				     "library types not found in this build");
 	if (!word) {
 		print_list(ctx, whole);
 		return EXIT_DONE;
@@ -152,7 +152,8 @@ int help_lua(struct cmd_ctx *ctx, const char *word)
 	}
 	const char *near =
 		nearest_of(whole, strpbrk(word, ".:") ? strpbrk(word, ".:") + 1 : word, found);
-	return near ? cmd_usage(ctx, "the library has no '%s', did you mean '%s'?", word, near)
-		    : cmd_usage(ctx, "the library has no '%s'; 'sandglass help lua' lists it",
+	return near ? cmd_usage(ctx, "lua: unknown name '%s'; did you mean '%s'?", word, near)
+		    : cmd_usage(ctx,
+				"lua: unknown name '%s'\n'sandglass help lua' lists the library.",
 				word);
 }

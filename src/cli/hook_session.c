@@ -51,7 +51,7 @@ static int hook_session_begin(const char *place, const json_t *opts, struct cont
 		return -1;
 	CLEANUP(fd_close) int lock = open(lock_path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
 	if (lock < 0 || flock(lock, LOCK_EX) < 0)
-		return err_sys(err, "cannot lock '%s'", lock_path);
+		return err_sys(err, "can't lock '%s'", lock_path);
 	if (hook_session_connect_to(place, out) == 0)
 		return 0;
 	if (spawn_supervisor(opts, &sp, err) != 0)
@@ -59,7 +59,7 @@ static int hook_session_begin(const char *place, const json_t *opts, struct cont
 	int rc = file_write_atomic(place, sp.socket, strlen(sp.socket), 0600, err);
 	spawned_release(&sp);
 	if (rc == 0 && hook_session_connect_to(place, out) < 0)
-		rc = err_set(err, ERR_CLOSED, "the session that judges does not answer");
+		rc = err_set(err, ERR_CLOSED, "no answer from the session");
 	return rc;
 }
 
@@ -98,5 +98,5 @@ int hook_session_tell(const json_t *event, const json_t *opts, json_t **answer_o
 	json_decref(result);
 	if (!strcmp(json_str(event, "hook_event_name", ""), "SessionEnd"))
 		unlink(place);
-	return *answer_out ? 0 : err_set(err, ERR_INVALID, "the session gave no answer");
+	return *answer_out ? 0 : err_set(err, ERR_INVALID, "no verdict from the session");
 }

@@ -19,19 +19,19 @@ int plugin_new(struct cmd_ctx *ctx)
 	size_t i = 0, n = name ? strlen(name) : 0;
 	struct err err = ERR_INIT;
 	if (!name)
-		return cmd_usage(ctx, "plugin new sandbox NAME, plugin new model NAME");
+		return cmd_usage(ctx, "new: missing arguments: sandbox NAME or model NAME");
 	while (i < ARRAY_LEN(plugin_new_starts) && strcmp(plugin_new_starts[i].kind, kind) != 0)
 		i++;
 	if (i == ARRAY_LEN(plugin_new_starts))
-		return cmd_usage(
-			ctx, "no kind '%s': plugin new sandbox NAME, plugin new model NAME", kind);
+		return cmd_usage(ctx, "new: expected sandbox or model, got '%s'", kind);
 	CLEANUP(free_ptr)
 	char *stem = mem_strndup(name, n > 4 && !strcmp(name + n - 4, ".lua") ? n - 4 : n);
 	CLEANUP(free_ptr) char *path = mem_printf("%s.lua", stem);
 	CLEANUP(buf_release) struct buf text = BUF_INIT;
 	if (!template_good_name(stem))
-		return cmd_usage(ctx, "'%s' cannot be a name: letters, digits, _ and -, at most 64",
-				 stem);
+		return cmd_usage(
+			ctx, "expected a name of up to 64 letters, digits, '_', and '-', got '%s'",
+			stem);
 	if (template_fill(&text, plugin_new_starts[i].template, stem, &err) < 0 ||
 	    template_write(path, &text, cmd_has(ctx, "force"), &err) < 0)
 		return cmd_fail(ctx, &err);

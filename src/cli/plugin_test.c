@@ -56,7 +56,7 @@ static int plugin_test_make_file(const char *path, const void *bytes, size_t len
 {
 	if (file_write_renamed(path, bytes, len, 0644, err) < 0)
 		return -1;
-	return chmod(path, 0644) < 0 ? err_sys(err, "cannot make '%s'", path) : 0;
+	return chmod(path, 0644) < 0 ? err_sys(err, "can't create '%s'", path) : 0;
 }
 
 /* A repository, and a large file of any bytes, whose digest is @sum. Boxes have users of their own,
@@ -66,7 +66,7 @@ static int plugin_test_make_dir(struct trial *t, size_t large, struct buf *sum, 
 	const char *tmp = getenv("TMPDIR");
 	t->dir = mem_printf("%s/sandglass-plugin-XXXXXX", tmp && *tmp ? tmp : "/tmp");
 	if (!mkdtemp(t->dir)) {
-		err_sys(err, "cannot make a folder like '%s'", t->dir);
+		err_sys(err, "can't create a directory such as '%s'", t->dir);
 		free(t->dir);
 		t->dir = NULL;
 		return -1;
@@ -75,7 +75,7 @@ static int plugin_test_make_dir(struct trial *t, size_t large, struct buf *sum, 
 	char *repo = path_join(t->dir, "repo"), *there = path_join(repo, "there"),
 	     *file = path_join(t->dir, "large");
 	if (chmod(t->dir, 0755) < 0 || mkdir(repo, 0755) < 0 || chmod(repo, 0755) < 0)
-		return err_sys(err, "cannot make '%s'", repo);
+		return err_sys(err, "can't create '%s'", repo);
 	CLEANUP(free_ptr) uint8_t *bytes = mem_alloc(large);
 	struct hash h;
 	random_bytes(bytes, large);
@@ -109,7 +109,7 @@ static json_t *plugin_test_options(struct trial *t, const char *kind, struct err
 		return NULL;
 	if (!json_is_object(how)) {
 		err_set(err, ERR_USAGE,
-			"--box is an object, as sg.sandbox takes it: --box '{\"image\": \"debian:12\"}'");
+			"--box: expected a JSON object, such as '{\"image\": \"debian:12\"}'");
 		return NULL;
 	}
 	random_bytes(mark, sizeof(mark));
@@ -331,7 +331,7 @@ static int plugin_test_run(struct trial *t, struct err *err)
 	do {
 		what = plugin_test_print_lines(t, err);
 		if (what == KILL && (status = kill_and_go_on(t, err)))
-			return cmd_fail_with(t->ctx, status, "the session does not go on: %s",
+			return cmd_fail_with(t->ctx, status, "the session doesn't continue: %s",
 					     err->text);
 	} while (what == KILL);
 	CLEANUP(buf_release) struct buf why = BUF_INIT;
@@ -361,10 +361,10 @@ int plugin_test(struct cmd_ctx *ctx)
 	if (!kind)
 		return cmd_usage(
 			ctx,
-			"which? sandglass plugin test FILE.lua (or the name of a kind of box: plugin ls, doctor)");
+			"test: missing argument: FILE or BACKEND\n'sandglass plugin ls' and 'sandglass doctor' name backends.");
 	if (len > 4 && !strcmp(kind + len - 4, ".lua")) {
 		if (!realpath(kind, full)) {
-			err_sys(&err, "cannot read '%s'", kind);
+			err_sys(&err, "can't read '%s'", kind);
 			return cmd_fail(ctx, &err);
 		}
 		kind = full;

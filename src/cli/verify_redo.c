@@ -75,7 +75,7 @@ int verify_redo_which(const char *which, uint64_t *n_out, struct err *err)
 	*n_out = strtoull(which, &end, 10);
 	if (errno || *which < '0' || *which > '9' || *end || !*n_out)
 		return err_set(err, ERR_USAGE,
-			       "--repeat is 'all' or how many of the last commands, not '%.40s'",
+			       "--repeat: expected all or a number of commands, got '%.40s'",
 			       which);
 	return 0;
 }
@@ -88,7 +88,7 @@ static int verify_redo_choose(struct again *g, const char *which, struct err *er
 	if (session_live(g->s))
 		return err_set(
 			err, ERR_BUSY,
-			"session %s still runs: --repeat needs an ended session; 'sandglass repeat' repeats one command",
+			"--repeat: session %s is still running\nRepeat one command with 'sandglass repeat'.",
 			session_id(g->s));
 	if (verify_redo_actions(g->s, 0, 0, &g->action, &g->nr, err) < 0)
 		return -1;
@@ -197,10 +197,9 @@ int verify_redo_session(struct cmd_ctx *ctx, bool alone, struct spawned *sp, str
 	size_t len;
 	const char *text = library_file("agents/redo.lua", &len), *accept = cmd_opt(ctx, "accept");
 	if (!text)
-		return err_set(err, ERR_NOENT, "'agents/redo.lua' is missing from this build");
+		return err_set(err, ERR_NOENT, "'agents/redo.lua' not found in this build");
 	if (accept && strcmp(accept, "reduced") != 0)
-		return err_set(err, ERR_USAGE, "--accept '%s': only 'reduced' can be accepted",
-			       accept);
+		return err_set(err, ERR_USAGE, "--accept: expected reduced, got '%s'", accept);
 	json_put_str(o, "name", "redo");
 	json_put_bytes(o, "script", text, len);
 	json_put_str(o, "sessions_dir", ctx->sessions);
@@ -225,7 +224,7 @@ int verify_redo(struct cmd_ctx *ctx, struct session *s, const char *which, struc
 		for (size_t i = 0; rc == 0 && i < g.nr; i++)
 			verify_redo_run_again(&g, g.action[i], i + 1 == g.nr);
 		if (rc == 0 && !ctx->quiet && !ctx->json)
-			fprintf(ctx->err, "the second runs are recorded as %s\n", sp.id);
+			fprintf(ctx->err, "repetitions recorded as %s\n", sp.id);
 	} else if (rc == 0) {
 		tell(self, report_add(to, "redo", REPORT_SKIPPED, "commands",
 				      "no command ran in a box of this session", NULL, NULL, 0));

@@ -1,5 +1,6 @@
 /* A command line, taken apart by the table of registry.h. */
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -53,14 +54,10 @@ static struct rows parse_rows_of(const struct command *c)
 	return (struct rows){ .own = c ? c->options : "", .common = common_options };
 }
 
-static const char *for_whom(const struct command *c, char out[64])
+/* "events: ", where an error is; nothing before there is a command. */
+static const char *error_place(const struct command *c, char out[64])
 {
-	out[0] = 0;
-	if (c) {
-		strcpy(out, " for '");
-		strncat(out, c->name, 40);
-		strcat(out, "'");
-	}
+	snprintf(out, 64, "%s%s", c ? c->name : "", c ? ": " : "");
 	return out;
 }
 
@@ -73,7 +70,7 @@ static const char *option_is_gone(const char *command, const char *option)
 		const char *command, *option, *now;
 	} gone[] = {
 		{ "undo", "again",
-		  "is gone: 'undo' after the undo of a rollback restores its files; merge again with 'merge'" },
+		  "Run 'undo' again to restore the files of a rollback, and 'merge' to merge again." },
 	};
 	for (size_t i = 0; i < ARRAY_LEN(gone); i++)
 		if (!strcmp(gone[i].command, command) && !strcmp(gone[i].option, option))
@@ -86,11 +83,12 @@ static int find_long(const struct command *c, const char *name, size_t len, stru
 {
 	struct rows rows = parse_rows_of(c);
 	struct option_row r;
+	CLEANUP(buf_release) struct buf begun = BUF_INIT;
 	static_assert(sizeof(r.name) <= 64, "names are copied for the suggestion");
 	char names[OPTIONS_MAX][sizeof(r.name)];
 	const char *candidate[OPTIONS_MAX];
 	size_t nr = 0, nr_begun = 0;
-	char whom[64];
+	char place[64];
 	while (rows_next(&rows, &r)) {
 		if (!r.name[0])
 			continue;
@@ -98,8 +96,11 @@ static int find_long(const struct command *c, const char *name, size_t len, stru
 			*out = r;
 			return 0;
 		}
-		if (!strncmp(r.name, name, len) && nr_begun++ == 0)
-			*out = r;
+		if (!strncmp(r.name, name, len)) {
+			buf_printf(&begun, "%s--%s", nr_begun ? ", " : "", r.name);
+			if (nr_begun++ == 0)
+				*out = r;
+		}
 		if (nr < OPTIONS_MAX) {
 			memcpy(names[nr], r.name, sizeof(r.name));
 			candidate[nr] = names[nr];
@@ -110,30 +111,29 @@ static int find_long(const struct command *c, const char *name, size_t len, stru
 		return 0;
 	CLEANUP(free_ptr) char *word = mem_strndup(name, len);
 	if (c && option_is_gone(c->name, word))
-		return err_set(err, ERR_USAGE, "option '--%s'%s %s", word, for_whom(c, whom),
-			       option_is_gone(c->name, word));
+		return err_set(err, ERR_USAGE, "%soption '--%s' was removed\n%s",
+			       error_place(c, place), word, option_is_gone(c->name, word));
 	if (nr_begun > 1)
-		return err_set(err, ERR_USAGE,
-			       "option '--%s'%s could be more than one, write it out", word,
-			       for_whom(c, whom));
+		return err_set(err, ERR_USAGE, "%sambiguous option '--%s': %s",
+			       error_place(c, place), word, buf_cstr(&begun));
 	const char *near = word_nearest(word, candidate, nr);
 	if (near)
-		return err_set(err, ERR_USAGE, "unknown option '--%s'%s, did you mean '--%s'?",
-			       word, for_whom(c, whom), near);
-	return err_set(err, ERR_USAGE, "unknown option '--%s'%s", word, for_whom(c, whom));
+		return err_set(err, ERR_USAGE, "%sunknown option '--%s'; did you mean '--%s'?",
+			       error_place(c, place), word, near);
+	return err_set(err, ERR_USAGE, "%sunknown option '--%s'", error_place(c, place), word);
 }
 
 static int find_letter(const struct command *c, char letter, struct option_row *out,
 		       struct err *err)
 {
 	struct rows rows = parse_rows_of(c);
-	char whom[64];
+	char place[64];
 	while (rows_next(&rows, out))
 		if (out->letter == letter)
 			return 0;
 	if (letter < ' ' || letter > '~')
-		return err_set(err, ERR_USAGE, "unknown option%s", for_whom(c, whom));
-	return err_set(err, ERR_USAGE, "unknown option '-%c'%s", letter, for_whom(c, whom));
+		return err_set(err, ERR_USAGE, "%sunknown option", error_place(c, place));
+	return err_set(err, ERR_USAGE, "%sunknown option '-%c'", error_place(c, place), letter);
 }
 
 /* --- the words --------------------------------------------------------------------------------
@@ -194,12 +194,38 @@ static int parse_surplus(const struct command_line *l, size_t max, struct err *e
 	for (size_t i = 0; i < l->words.nr; i++) {
 		const char *option = session_option(l->command, l->words.item[i]);
 		if (option)
-			return err_set(err, ERR_USAGE, "'%s' takes the session as an option: %s %s",
-				       l->command->name, option, l->words.item[i]);
+			return err_set(
+				err, ERR_USAGE,
+				"%s: unexpected argument: '%s'\nName the session with '%s %s'.",
+				l->command->name, l->words.item[i], option, l->words.item[i]);
 	}
-	return err_set(err, ERR_USAGE, "'%s' does not take '%s'%s: %s%s%s", l->command->name,
-		       l->words.item[max], max ? " as well" : "", l->command->name,
-		       *l->command->usage ? " " : "", l->command->usage);
+	return err_set(err, ERR_USAGE, "%s: unexpected argument: '%s'", l->command->name,
+		       l->words.item[max]);
+}
+
+/* The operand of @usage after @nr required ones; of a usage with several forms, the first word of
+ * each. */
+static void missing_operand(const char *usage, size_t nr, struct buf *out)
+{
+	const char *rest = usage, *form;
+	size_t len;
+	int depth = 0;
+	for (size_t i = 0; strstr(usage, " | ") && usage_next(&rest, &form, &len); i++)
+		buf_printf(out, "%s%.*s",
+			   !i	   ? ""
+			   : rest  ? ", "
+			   : i > 1 ? ", or "
+				   : " or ",
+			   (int)strcspn(form, " "), form);
+	for (const char *s = usage; *s && !out->len; s += strspn(s, " ")) {
+		int n = (int)strcspn(s, " ");
+		bool optional = depth || *s == '[';
+		for (int i = 0; i < n; i++)
+			depth += (s[i] == '[') - (s[i] == ']');
+		if (!optional && !nr--)
+			buf_printf(out, "%.*s", n > 3 && s[n - 1] == '.' ? n - 3 : n, s);
+		s += n;
+	}
 }
 
 int command_check_words(const struct command_line *l, struct err *err)
@@ -208,12 +234,12 @@ int command_check_words(const struct command_line *l, struct err *err)
 	if (!l->command || command_has(l, "help") || command_has(l, "h"))
 		return 0;
 	struct arity a = arity_of(l->command->usage);
-	if (l->words.nr < a.min)
-		return err_set(err, ERR_USAGE, "'%s' needs %s: %s %s", l->command->name,
-			       l->words.nr  ? "more words"
-			       : a.min == 1 ? "a word"
-					    : "words",
-			       l->command->name, l->command->usage);
+	if (l->words.nr < a.min) {
+		CLEANUP(buf_release) struct buf operand = BUF_INIT;
+		missing_operand(l->command->usage, l->words.nr, &operand);
+		return err_set(err, ERR_USAGE, "%s: missing argument: %s", l->command->name,
+			       buf_cstr(&operand));
+	}
 	if (l->words.nr > a.max)
 		return parse_surplus(l, a.max, err);
 	return 0;
@@ -226,11 +252,11 @@ static int set_command(struct command_line *l, const char *name, struct err *err
 		return 0;
 	const char *now = command_renamed(name);
 	if (now)
-		return err_set(err, ERR_USAGE, "'%s' %s", name, now);
+		return err_set(err, ERR_USAGE, "command '%s' was renamed\n%s", name, now);
 	const char *near = command_nearest(name);
-	return near ? err_set(err, ERR_USAGE, "unknown command '%s', did you mean '%s'?", name,
+	return near ? err_set(err, ERR_USAGE, "unknown command '%s'; did you mean '%s'?", name,
 			      near)
-		    : err_set(err, ERR_USAGE, "unknown command '%s', 'help' lists them", name);
+		    : err_set(err, ERR_USAGE, "unknown command '%s'", name);
 }
 
 struct words {
@@ -241,9 +267,9 @@ struct words {
 static int no_value(const struct command_line *l, const char *dashes, const char *name,
 		    const struct option_row *r, struct err *err)
 {
-	char whom[64];
-	return err_set(err, ERR_USAGE, "option '%s%s'%s needs a value: %s", dashes, name,
-		       for_whom(l->command, whom), r->value);
+	char place[64];
+	return err_set(err, ERR_USAGE, "%smissing value: %s%s %s", error_place(l->command, place),
+		       dashes, name, r->value);
 }
 
 static int parse_long_option(struct command_line *l, struct words *w, struct err *err)
@@ -255,8 +281,10 @@ static int parse_long_option(struct command_line *l, struct words *w, struct err
 	if (find_long(l->command, name, len, &r, err) < 0)
 		return -1;
 	const char *value = eq ? eq + 1 : NULL;
+	char place[64];
 	if (!r.value[0] && eq)
-		return err_set(err, ERR_USAGE, "option '--%s' takes no value", r.name);
+		return err_set(err, ERR_USAGE, "%soption '--%s' takes no value",
+			       error_place(l->command, place), r.name);
 	if (r.value[0] && !value) {
 		if (w->at == w->nr)
 			return no_value(l, "--", r.name, &r, err);
@@ -379,8 +407,7 @@ static int parse_split(const char *s, struct strv *out, struct err *err)
 				buf_putc(&word, *s);
 			}
 			if (!*s)
-				return err_set(err, ERR_USAGE, "a %c is opened and not closed",
-					       quote);
+				return err_set(err, ERR_USAGE, "missing closing quote: %c", quote);
 		} else {
 			buf_putc(&word, *s);
 		}
@@ -438,7 +465,7 @@ int command_opt_int(const struct command_line *l, const char *name, int64_t min,
 	long long v = strtoll(text, &end, 10);
 	if (errno || end == text || *end || v < min || v > max)
 		return err_set(err, ERR_USAGE,
-			       "--%s wants a whole number from %lld to %lld, not '%s'", name,
+			       "--%s: expected a number from %lld to %lld, got '%s'", name,
 			       (long long)min, (long long)max, text);
 	*out = v;
 	return 0;

@@ -93,14 +93,13 @@ const char *word_nearest(const char *word, const char *const *candidate, size_t 
 static const struct {
 	const char *old, *hint;
 } former_names[] = {
-	{ "redo", "is now 'repeat'" },
-	{ "rerun", "is now 'simulate' (a changed script against recorded answers); 'repeat' runs "
-		   "recorded commands again" },
-	{ "preview", "is now 'dry-run'" },
-	{ "promote", "is now 'apply'" },
-	{ "later", "is now 'defer'" },
-	{ "pick", "is now 'review accept|reject|undecided'" },
-	{ "handover", "is now 'show --handoff'" },
+	{ "redo", "Use 'repeat'." },
+	{ "rerun", "Use 'simulate' for a changed script, or 'repeat' for recorded commands." },
+	{ "preview", "Use 'dry-run'." },
+	{ "promote", "Use 'apply'." },
+	{ "later", "Use 'defer'." },
+	{ "pick", "Use 'review accept|reject|undecided'." },
+	{ "handover", "Use 'show --handoff'." },
 };
 
 const char *command_renamed(const char *name)

@@ -45,6 +45,8 @@ json_t *control_reply_err(const struct err *err)
 	json_t *o = json_object(), *e = json_object();
 	json_put_str(e, "code", err_code_name(err->code));
 	json_put_str(e, "text", err->text);
+	if (*err->hint)
+		json_put_str(e, "hint", err->hint);
 	json_put_flag(o, "ok", false);
 	json_put(o, "error", e);
 	return o;
@@ -73,6 +75,6 @@ int control_reply_read(const json_t *reply, json_t **result_out, struct err *err
 	control_err_code(json_str(e, "code", ""), &code);
 	if (code == ERR_NONE)
 		code = ERR_INVALID;
-	return err_set(err, code, "%s",
-		       json_str(e, "text", "the supervisor refused and did not say why"));
+	return err_set(err, code, "%s\n%s", json_str(e, "text", "refused without a reason"),
+		       json_str(e, "hint", ""));
 }

@@ -91,7 +91,7 @@ kubeconfigs() {
 	kill -9 "$("$sg" events "$(cat id)" --json | grep '"kind":"session.start"' | grep -oE '"pid":[0-9]+' | head -1 | grep -oE '[0-9]+')"
 	wait_for 20 gone
 	ok $? 'and ends with a supervisor that is killed'
-	left() { "$sg" doctor --paths | grep -qE "^rented +$kind .*its session is over"; }
+	left() { "$sg" doctor --paths | grep -qE "^hosted +$kind .*session has ended"; }
 	wait_for 20 left
 	like "$(KUBECONFIG=$t/kubeconfig.tls one)" 'said fine' 'the next one, which has a token'
 	wait_for 20 none_left

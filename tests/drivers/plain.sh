@@ -77,6 +77,6 @@ like "$("$sg" events agent)" 'in 220, out 12' 'its tokens are counted'
 for i in 'theme x' 'sandbox ../x' 'sandbox' 'sandbox mine'; do
 	# shellcheck disable=SC2086
 	"$sg" plugin new $i >"$t/out" 2>&1
-	like "$?$(tr '\n' ' ' <"$t/out")" '^[12].*(no kind|cannot be a name|new sandbox NAME|is there already)' "plugin new $i: told why not"
+	like "$?$(tr '\n' ' ' <"$t/out")" '^[12].*(expected|missing argument|already exists)' "plugin new $i: told why not"
 done
 finish

@@ -53,9 +53,9 @@ orphans() { # a supervisor that is killed leaves its box to the next one
 	ok $? 'a box is open'
 	like "$("$sg" doctor --paths)" "^rented +$kind +[^ ]+ \(sandglass-[0-9a-f]{16}\)\$" 'doctor --paths names it'
 	kill -9 "$("$sg" events "$(cat id)" --json | grep '"kind":"session.start"' | grep -oE '"pid":[0-9]+' | head -1 | grep -oE '[0-9]+')"
-	left() { "$sg" doctor --paths | grep -qE "^rented +$kind .*its session is over"; }
+	left() { "$sg" doctor --paths | grep -qE "^hosted +$kind .*session has ended"; }
 	wait_for 10 left # the kernel takes a killed process down in its own time
-	like "$("$sg" doctor --paths)" "^rented +$kind .*its session is over" 'a supervisor is killed: doctor --paths names what it left'
+	like "$("$sg" doctor --paths)" "^hosted +$kind .*session has ended" 'a supervisor is killed: doctor --paths names what it left'
 	like "$(one)" 'said fine' 'the next one'
 	wait_for 20 none_left
 	ok $? 'has given back the box that it left'
@@ -262,7 +262,7 @@ if [ "$kind" = e2b ] || [ -n "${LONG:-}" ]; then
 	fault "9 POST $create lost"
 	fault '99 GET . status:503'
 	like "$(one)" 'a box may have been made all the same, and cost: the next one' 'nor at all: what may be there is said'
-	like "$("$sg" doctor --paths)" "^rented +$kind .*its session is over" 'by doctor --paths, too'
+	like "$("$sg" doctor --paths)" "^hosted +$kind .*session has ended" 'by doctor --paths, too'
 	fake calm >/dev/null
 	like "$(one)" 'said fine' 'the next one'
 	wait_for 20 none_left
@@ -326,7 +326,7 @@ refused() { # STATUS: of every answer from the middle of a session on
 	like "$(grep -a '"said ' gone.out)" "said $key_is.*; how it ended is not known" "the key is refused in mid-session ($1): the script hears whose, which and what to do"
 	like "$(grep -a '"kind":"action.ended"' gone.out)" "\"end\":\"interrupted\",\"why\":\"[^\"]*$key_is" 'so says the end of the action'
 	like "$(grep -a '"kind":"box.closed"' gone.out)" "\"the box 'c' \([^)]+\) may still be there and cost: $key_is.*give it back" 'closing is tried, and what is left is named'
-	like "$("$sg" doctor --paths)" "^rented +$kind .*its session is over" 'doctor --paths names it, too'
+	like "$("$sg" doctor --paths)" "^hosted +$kind .*session has ended" 'doctor --paths names it, too'
 	fake calm >/dev/null
 	like "$(one)" 'said fine' 'with a key that is taken again'
 	wait_for 20 none_left
@@ -342,7 +342,7 @@ if [ "$kind" = daytona ] || [ -n "${LONG:-}" ]; then
 	fault "9999 * . html"
 	wait $!
 	like "$(grep -a '"kind":"box.closed"' gone.out)" "may still be there and cost: $kind .*is not the API: .*Welcome to nginx.*give it back" 'a web page in place of an answer is not taken for the end of a box'
-	like "$("$sg" doctor --paths)" "^rented +$kind .*its session is over" 'doctor --paths names it'
+	like "$("$sg" doctor --paths)" "^hosted +$kind .*session has ended" 'doctor --paths names it'
 	fake calm >/dev/null
 	like "$(one)" 'said fine' 'the next one'
 	wait_for 20 none_left

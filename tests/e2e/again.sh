@@ -35,7 +35,7 @@ for at in $(seq "$first" "${EVERY:-7}" $((last - 1))); do
 		"$("$sg" events "$id" --json | head -"$at" | sed 's/"session":"[^"]*"//')" ] || wrong="$wrong #$at:events"
 	"$sg" simulate "$f" >/dev/null || wrong="$wrong #$at:rerun"
 	! "$sg" events "$f" | grep -q 'supervisor died' || wrong="$wrong #$at:died"
-	head -1 "fork.$at" | grep -q '^sandglass: s-[a-z0-9]* runs; here are its lines until it ends' || wrong="$wrong #$at:silent"
+	head -1 "fork.$at" | grep -q '^sandglass: s-[a-z0-9]* runs; its events follow' || wrong="$wrong #$at:silent"
 	forks=$((forks + 1))
 done
 is "$wrong" "" "$forks forks: the same events before, the same files after, each verifies and reruns"
@@ -50,7 +50,7 @@ is $? 2 "an event that is not there"
 like "$(cat out)" "has no event" "is told"
 "$sg" fork "$id" </dev/null >out 2>&1
 is $? 2 "no event"
-like "$(cat out)" 'at which event' "is told"
+like "$(cat out)" 'missing event' "is told"
 "$sg" fork "$id#2" </dev/null >out 2>&1
 is $? 2 "before the script began"
 before=$(ls "$SANDGLASS_SESSIONS" | wc -l)

@@ -244,6 +244,6 @@ else
 fi
 timeout 30 "$sg" run --agent clod -e x >"$t/out" 2>&1
 like "$(cat "$t/out")" "unknown agent 'clod'; did you mean 'claude'" "a misspelt agent: what was probably meant"
-is "$(wc -l <"$t/out")" 1 "in one line"
+is "$(grep -c "^sandglass: " "$t/out")" 1 "in one line"
 is "$(grep -rlF "$key" "$HOME" "$XDG_RUNTIME_DIR" "$t/repo" 2>/dev/null | wc -l)" 0 "the key is in no file"
 finish

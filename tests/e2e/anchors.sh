@@ -25,7 +25,7 @@ echo 'nothing of it' >"$t/other"
 "$sg" verify whole --anchor "$t/other" >"$t/out" 2>&1
 is "$? $(grep -c "FAIL .*other' has no anchor of this session" "$t/out")" '9 1' 'a log that was named, and has no line of the session, is no proof'
 "$sg" verify whole --anchor "$t/none" >"$t/out" 2>&1
-is "$? $(cat "$t/out")" "2 sandglass: --anchor: cannot read '$t/none': No such file or directory" 'nor is one that is not there: said before anything is read'
+like "$? $(cat "$t/out")" "^2 .*--anchor: .*'$t/none'" 'nor is one that is not there: said before anything is read'
 
 # a file that was made shorter, with all that the program itself keeps
 short=$t/short.glass

@@ -76,8 +76,8 @@ is $? 0 'checks of ours'
 is $? 1 'a change outside of the paths'
 like "$(cat v)" 'FAIL  check .*word' 'is named'
 out=$("$sg" verify "$s" --check claim 2>&1)
-is "$? $(wc -l <<<"$out")" '2 1' 'an unknown check: before anything is read'
-like "$out" "no such check, did you mean 'claims'" 'suggests the nearest'
+is "$? $(grep -c "^sandglass: " <<<"$out")" '2 1' 'an unknown check: before anything is read'
+like "$out" "unknown check .*did you mean 'claims'" 'suggests the nearest'
 cat >secrets.lua <<'L'
 local sg = require "sandglass"
 local box <close> = sg.sandbox { name = "b" }
@@ -88,7 +88,7 @@ L
 is "$? $(grep -c 'FAIL  check       no [AG][a-zA-Z]* [a-z]*: [0-9]* found' v) $(grep -c 'ok    check' v)" '1 2 8' 'secrets in outputs alone, and which'
 for c in budgets=x no_rubber_stamp=soon paths attributed=ann; do
 	out=$("$sg" verify "$s" --check "$c" 2>&1)
-	is "$? $(wc -l <<<"$out")" '2 1' "$c: what it does not take is said before anything is read"
+	is "$? $(grep -c "^sandglass: " <<<"$out")" '2 1' "$c: what it does not take is said before anything is read"
 done
 like "$out" "--check 'attributed=ann': attributed takes no words, not 'ann'" 'and what is wrong with it'
 echo 'return 7' >seven.lua
@@ -136,7 +136,7 @@ like "$out" '^unsupported +fixer: I created `notes.txt`' 'a file that was not ma
 unlike "$out" 'should work' 'what should be is no claim'
 is "$("$sg" claims "$s" --json | python3 -c 'import json,sys; print(sum(1 for l in sys.stdin if json.loads(l)["evidence"] is not None))')" 5 'as JSON'
 out=$("$sg" claims "$s" --agent fixed 2>&1)
-like "$? $out" "^2 sandglass: no agent 'fixed' in session 's-" 'an agent that is none has not claimed nothing'
+like "$? $out" "^2 .*agent 'fixed'" 'an agent that is none has not claimed nothing'
 cat >"$t/tried.lua" <<'L'
 local turns = {
   { call = { "shell", { cmd = "git add -A && git commit -qm x && git push origin main" } } },

@@ -28,7 +28,7 @@ like "$("$sg" state)" '^box [a-z0-9]+: ([0-9]+ process|nothing runs)' 'and what 
 unlike "$("$sg" state)" '[{}]' 'nothing of it is JSON'
 like "$("$sg" show "$(held "$one")" | grep ^time)" '^time +[0-9-]+ [0-9:]{8} [A-Z]' 'the time of an event has its seconds'
 "$sg" pause nobody >"$t/out" 2>&1
-is "$? $(cat "$t/out")" "1 sandglass: no agent 'nobody' in this session; no agent works in it now" 'a name that nobody has'
+like "$? $(cat "$t/out")" "^1 .*'nobody'" 'a name that nobody has'
 like "$("$sg" ls --live)" "^$one +waiting .*\(1 held\)" 'ls says so'
 like "$("$sg")" "^$one waiting  one  \(1 held\)" 'and sandglass alone'
 a=$(held "$one")
@@ -64,13 +64,13 @@ ok $? 'and the session there is shown'
 kill "$far"
 wait "$far" 2>/dev/null
 "$sg" watch --host -oProxyCommand=true "$one" >"$t/out" 2>&1
-like "$?$(cat "$t/out")" "^2.*no machine" 'an option of ssh is no machine'
+like "$?$(cat "$t/out")" "^2.*--host: expected" 'an option of ssh is no machine'
 
 two=$("$sg" run -d live.lua --hold kind:exec --name two)
 wait_for 10 is_held "$two"
 "$sg" pause >"$t/out" 2>&1
 is $? 2 'with several sessions the one must be named'
-like "$(cat "$t/out")" "several sessions run.*$one \(one\)" 'all are named'
+like "$(cat "$t/out")" "several sessions are running.*$one \(one\)" 'all are named'
 "$sg" pause -S two
 is $? 0 'by name'
 like "$("$sg" state -S "${two%??}")" '^paused' 'by a beginning of the id'
@@ -138,7 +138,7 @@ like "$("$sg" sandbox cp in.txt "$three:fix:sub/" --json 2>&1)" '^\{"schema":1,"
 ok $? 'it is there'
 touch a.key
 "$sg" sandbox cp a.key fix: >"$t/out" 2>&1
-like "$? $(cat "$t/out")" '^1 sandglass: it was denied: Keys stay outside' 'what a rule denies is denied'
+like "$? $(cat "$t/out")" '^1 .*denied: Keys stay outside' 'what a rule denies is denied'
 out=$("$sg" events "$three")
 like "$out" 'command box_copy, get, fix, .* by ' 'it is recorded as a command'
 like "$("$sg" events "$three" --json | grep action.decided)" '"by":"human".*"name"' 'its question was answered by its person'
@@ -152,7 +152,7 @@ for wrong in 'cp a b' 'cp fix:a fix:b' 'cp fix: .' 'cp fix:none .' 'cp none:a .'
 	s=$?
 	like "$s $(printf '%s\n' "$out" | wc -l) $out" '^[1-9] [12] sandglass' "sandbox $wrong: $(printf '%s' "$out" | head -1)"
 done
-like "$("$sg" sandbox rm fix 2>&1 </dev/null; echo "=$?")" "nothing was closed, --yes does it: box fix of $three: .*3 files not merged" 'sandbox rm asks, and names what is not merged'
+like "$("$sg" sandbox rm fix 2>&1 </dev/null; echo "=$?")" "nothing closed: sandbox fix of $three: .*3 files not merged" 'sandbox rm asks, and names what is not merged'
 is "$("$sg" sandbox rm fix --yes)" 'closed fix' '--yes closes it'
 unlike "$("$sg" sandbox ls)" "$three +fix +[0-9]+ processes" 'it has gone'
 "$sg" stop --now -S three >/dev/null
@@ -160,7 +160,7 @@ wait_for 10 ended "$three"
 "$sg" verify "$three" >"$t/out" 2>&1
 is $? 0 'the record is whole'
 is "$("$sg" sandbox prune -n 2>&1)" "$("$sg" prune --boxes -n 2>&1)" 'sandbox prune is prune --boxes'
-like "$("$sg" ls --live 2>&1)" "^sandglass: no session in '.*' runs$" 'ls --live: those that are there do not run'
+like "$("$sg" ls --live 2>&1)" "^sandglass: ls: no running session in '.*'$" 'ls --live: those that are there do not run'
 [ -z "$(ls "$XDG_RUNTIME_DIR/sandglass" 2>/dev/null)" ]
 ok $? 'no socket is left'
 

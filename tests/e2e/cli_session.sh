@@ -120,7 +120,7 @@ is "$("$sg" prune --removed --json | grep -cE '"chain":"[0-9a-f]{64}"')" 1 'with
 mkfifo "$t/hold"
 live=$("$make" "$t/sessions" live 200 1 3 --live <"$t/hold" >"$t/live" & exec 9>"$t/hold"; for _ in $(seq 100); do [ -s "$t/live" ] && break; sleep 0.1; done; cat "$t/live"; "$sg" prune live --yes >"$t/out" 2>&1; echo "prune $?"; exec 9>&-; wait)
 like "$live" 'prune 1' 'a session that runs is not removed'
-like "$(cat "$t/out")" 'runs' 'and says why'
+like "$(cat "$t/out")" 'is running' 'and says why'
 
 # what boxes have left behind: of a session that has ended, of one that was broken off, of nobody; a rented one
 boxes=$HOME/.local/state/sandglass/box rented=$HOME/.local/state/sandglass/rented

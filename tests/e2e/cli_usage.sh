@@ -46,18 +46,18 @@ done
 like "$("$sg" help pause)" '^See also: .*continue.*step.*freeze' 'help: what stands beside it'
 unlike "$("$sg" help pause | grep '^See also')" 'pause' 'but not itself'
 
-fails 2 "unknown command 'evnts', did you mean 'events'" evnts
+fails 2 "unknown command 'evnts'; did you mean 'events'" evnts
 fails 2 "did you mean '--follow'" events --folow
-fails 2 "needs a value" events --filter
+fails 2 "missing value" events --filter
 fails 2 "no session 's-nope'" show s-nope
 fails 2 "nothing.glass" show "$t/nothing.glass"
 fails 2 "directory" verify "$t/"
-fails 2 "no session runs" pause
-fails 2 "cannot go to" -C "$t/nowhere" ls
-fails 2 "no terminal to ask at" new
+fails 2 "no running session" pause
+fails 2 "-C: " -C "$t/nowhere" ls
+fails 2 "Give --from" new
 fails 2 "did you mean" new --from codin
-fails 2 ".chek. is none of check, explain" policy chek
-fails 2 "color is auto" --color sometimes ls
+fails 2 "expected check, .*got .chek." policy chek
+fails 2 "--color: expected" --color sometimes ls
 printf 'this is not a session, but long enough to have a header of some kind or other in it' >"$t/foreign.glass"
 fails 2 "foreign.glass" show "$t/foreign.glass"
 run ls --jsn
@@ -96,7 +96,7 @@ for p in coding fanout inside bare; do
 	ok $? "new --from $p writes the script"
 done
 before=$(cat my-bare.lua | cksum)
-fails 2 "is there already" new my-bare --from coding
+fails 2 "already exists" new my-bare --from coding
 is "$(cat my-bare.lua | cksum)" "$before" 'nothing was written over'
 [ ! -e my-bare.script.lua ]
 ok $? 'nothing half done'
@@ -104,12 +104,12 @@ ok $? 'nothing half done'
 # a word that a command does not know does nothing
 run mcp add keeps -- true
 is "$rc" 0 'an MCP server'
-fails 2 "'tset' is none of add, ls" mcp tset keeps
-fails 2 'which server' mcp rm
-fails 2 "'rm' takes fewer words" mcp rm keeps more
+fails 2 "expected add, .*got 'tset'" mcp tset keeps
+fails 2 'missing argument' mcp rm
+fails 2 'rm: unexpected argument' mcp rm keeps more
 like "$("$sg" mcp ls)" '^keeps ' 'it is still there'
-fails 2 "'lx' is none of exec|there is no 'lx', did you mean 'ls'" sandbox lx
-fails 2 "'frobnicate' is none of exec, shell, ls" sandbox frobnicate
+fails 2 "expected exec, .*got 'lx'|'lx'; did you mean 'ls'" sandbox lx
+fails 2 "expected exec, .*got 'frobnicate'" sandbox frobnicate
 fails 2 "no session 's-nope00'" redact s-nope00#3
 fails 2 'Not a directory' trust my-bare.lua
 

@@ -63,7 +63,7 @@ printf 'no event' | "$sg" hook >"$t/out" 2>&1
 is $? 2 "what is no event blocks"
 SANDGLASS_SESSIONS=/proc/nowhere bash_call three t1 'echo hi'
 is $status 2 "when nothing can be recorded the call is not made"
-is "$(wc -l <"$t/out")" 1 "with one line that says why"
+is "$(grep -c "^sandglass: " "$t/out")" 1 "with one line that says why"
 "$sg" hook settings claude 2>/dev/null | python3 -c 'import json, sys; sys.exit(json.load(sys.stdin)["hooks"]["PreToolUse"][0]["hooks"][0]["type"] != "command")'
 ok $? "settings are JSON that Claude Code takes"
 finish

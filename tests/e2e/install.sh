@@ -81,8 +81,9 @@ like "$(command -v sandglass)" "^$t/moved/bin/" 'sandglass is the installed one'
 timeout 120 sandglass demo </dev/null >"$t/out" 2>&1
 is $? 0 'the demo ends well'
 like "$(cat "$t/out")" 'after: tests pass' 'its agent has repaired the program'
-like "$(tail -1 "$t/out")" "^That was recorded: 'sandglass replay s-[a-z0-9]{6}' plays it" 'and says how to see it again'
-$(sed -n "s/^That was recorded: '\(sandglass replay s-[a-z0-9]*\)'.*/\1/p" "$t/out") --screen </dev/null >"$t/again" 2>&1
+demo=$(sed -n "s/^Recorded as \(s-[a-z0-9]*\).*/\1/p" "$t/out")
+like "$demo" '^s-[a-z0-9]{6}$' 'and names its session'
+sandglass replay "$demo" --screen </dev/null >"$t/again" 2>&1
 is $? 0 'which works'
 unlike "$(cat "$t/out")" "$top" 'nothing of the source tree is named'
 accept_any

@@ -40,7 +40,7 @@ says ':note'
 wait_for 30 shows line "failed: no command 'note'|unknown command|no command"
 ok $? 'a command that is none is not an answer either'
 says '!touch x'
-wait_for 30 shows line 'only when this was begun with --trust'
+wait_for 30 shows line 'requires --trust'
 ok $? 'commands of this machine are not run'
 says '= show me'
 wait_for 30 shows line 'answered: show me'
@@ -124,8 +124,8 @@ wait_for 30 shows w 'exec allowed: sleep 1000'
 sleeper=$(grep -oE 'event [0-9]+ exec allowed: sleep 1000' "$t/out" | grep -oE '[0-9]+' | head -1)
 first=$(grep -oE 'event [0-9]+ exec allowed: sed' "$t/out" | grep -oE '[0-9]+' | head -1)
 verb "repeat $first" "repeat of #$first as #[0-9]+: the same|repeat: of #$first as #[0-9]+: the same"
-verb 'events --follow' 'with --follow nothing else could be typed'
-verb "verify --check no-open --check no-such" "there is no such check" 'typed: an option twice, each with its value'
+verb 'events --follow' "--follow can't be used here"
+verb "verify --check no-open --check no-such" "unknown check" 'typed: an option twice, each with its value'
 unlike "$(cat "$t/out")" "--check '$id'" 'and nothing else as its value'
 verb "review reject --hunks a.txt:2 -m 'not this'" 'review: a.txt hunk 2 left by [^ ]+: not this'
 verb 'merge --hunks a.txt:1 --to kept' 'merge: done, branch'

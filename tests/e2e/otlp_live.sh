@@ -114,7 +114,7 @@ for wrong in 'endpoint = "ftp://x"' 'endpoint = "http://x/?a"' 'endpoint = "http
 	'endpoint = "http://x", headers = { A = { value = "b" } }' 'endpoint = "http://x", headers = { ["A B"] = "c" }' 'adress = "x"'; do
 	printf 'local c = require "sandglass.config"\nc.otlp = { %s }\nreturn c\n' "$wrong" >config.lua
 	run
-	is "$(($? != 0)) $(wc -l <out) $(find sessions -name '*.glass' 2>/dev/null | wc -l)" '1 1 0' "refused in one line, nothing begins: $wrong"
+	is "$(($? != 0)) $(grep -c "^sandglass: " out) $(find sessions -name '*.glass' 2>/dev/null | wc -l)" '1 1 0' "refused in one line, nothing begins: $wrong"
 	like "$(cat out)" '^sandglass: .*otlp' 'which names it'
 done
 printf 'local c = require "sandglass.config"\nc.otlp = { endpoint = "" }\nreturn c\n' >config.lua

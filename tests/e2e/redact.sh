@@ -35,7 +35,7 @@ unlike "$("$sg" out "fruit#$act" | tr -d '\0')" 'Mirabellenkompott' 'it is not s
 "$sg" redact "fruit#$act" --why 'a recipe' --yes >"$t/out2" 2>&1 </dev/null
 like "$(cat "$t/out2")" 'may still stand in #[0-9]+ \(host.call\), #[0-9]+ \(action.judged\), #[0-9]+ \(host.frame\)$' 'of an action: where it is said again'
 "$sg" repeat "fruit#$act" >"$t/out2" 2>&1 </dev/null
-is "$? $(cat "$t/out2")" "2 sandglass: #$act was redacted" 'what is removed cannot be run again: nobody has interrupted that'
+like "$? $(cat "$t/out2")" "^2 .*#$act was redacted" 'what is removed cannot be run again: nobody has interrupted that'
 "$sg" redact 'fruit#99999' --why x --yes >"$t/out2" 2>&1 </dev/null
 is $? 2 'what is not there cannot be removed'
 "$sg" redact 'fruit#1' --why x --yes >"$t/out2" 2>&1 </dev/null
@@ -84,7 +84,7 @@ is "$("$sg" show "told#$call" | grep -c Quarktorte)" 1 'a model was told a secre
 "$sg" redact told --messages $'\n"Quarktorte"' --why 'a secret cake' --yes >"$t/out2" 2>&1 </dev/null
 is "$? $("$sg" show "told#$call" | grep -c Quarktorte) $("$sg" show "told#$call" | grep -c '<redacted>') $("$sg" show "told#$call" | grep -c 'Torte')" '0 0 1 2' 'the message is gone, the others stay'
 "$sg" redact told --messages Quarktorte --why 'a secret cake' --yes >"$t/out2" 2>&1 </dev/null
-is "$? $(cat "$t/out2")" '2 sandglass: no message to or from a model says that' 'once'
+like "$? $(cat "$t/out2")" '^2 sandglass: redact: ' 'once'
 "$sg" verify told >"$t/out2" 2>&1
 is $? 0 'and the record verifies'
 

@@ -160,7 +160,7 @@ sees '1 row of s-[0-9a-z]+$' 'of several sessions it says which one was asked'
 before=$(ls "$SANDGLASS_SESSIONS")
 for word in "$id#99999" "$id#1"; do
 	"$sg" repeat "$word" >out 2>&1
-	is "$? $(wc -l <out)" '2 1' "$word cannot be run again: one line"
+	is "$? $(grep -c "^sandglass: " out)" '2 1' "$word cannot be run again: one line"
 done
 is "$(ls "$SANDGLASS_SESSIONS")" "$before" 'and no session is made for it'
 finish

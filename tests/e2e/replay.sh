@@ -93,7 +93,7 @@ says() { # file, pattern, name: ends, by itself, with one line on standard error
 	local rc
 	timeout 20 "$replay" --screen 0 "$1" >"$t/screen" 2>"$t/out" </dev/null
 	rc=$?
-	[ $rc -gt 0 ] && [ $rc -lt 100 ] && [ "$(wc -l <"$t/out")" = 1 ] && grep -qE "$2" "$t/out"
+	[ $rc -gt 0 ] && [ $rc -lt 100 ] && [ "$(grep -c "^sandglass: " "$t/out")" = 1 ] && grep -qE "$2" "$t/out"
 	ok $? "$3: $(head -c 150 "$t/out" | tr '\n' ' ')"
 }
 : >"$t/empty.glass"

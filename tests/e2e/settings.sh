@@ -34,7 +34,7 @@ like "$("$sg" --config "$t/profiles.lua" --profile ci config)" 'keep.days +3 +\(
 like "$("$sg" --config "$t/profiles.lua" --profile ci config)" 'models.far.idle_us +2000000' 'a row of models'
 unlike "$("$sg" --config "$t/profiles.lua" --profile ci config)" 'hidden-value' 'values of variables are shown nowhere'
 "$sg" --config "$t/profiles.lua" --profile cj run --dry-run any.lua >"$t/out" 2>&1
-like "$?$(cat "$t/out")" "^2.*no profile 'cj'.*did you mean 'ci'" 'one that there is not'
+like "$?$(cat "$t/out")" "^2.*unknown profile 'cj'.*did you mean 'ci'" 'one that there is not'
 printf 'require("sandglass").note("x")\n' >"$t/any.lua"
 like "$("$sg" --config "$t/profiles.lua" --profile ci run --dry-run "$t/any.lua" 2>&1)" 'model +scripted:demo' 'a run has it'
 printf 'local c = require "sandglass.config"\nc.profiles = { ci = { modell = "a:b" } }\nreturn c\n' >"$t/wrong.lua"
@@ -79,7 +79,7 @@ notes() { "$sg" events --json | grep '"kind":"note"'; }
 like "$(notes)" "tool here" "a box is given tools"
 "$sg" run --no-tui "$t/tool.lua" >"$t/out" 2>&1 </dev/null
 like "$(notes)" "tool here" "the next session of the project has them"
-like "$(cat "$t/out")" "tools of this project: $t/tools" "and says so"
+like "$(cat "$t/out")" "host directories for this project.s sandboxes: $t/tools" "and says so"
 like "$("$sg" config)" "tools .*$t/tools.*remembered for this project" "config lists them"
 (cd "$t/other" && "$sg" run --no-tui "$t/tool.lua" >"$t/out" 2>&1 </dev/null)
 like "$(notes)" "none" "another project has not"
@@ -91,7 +91,7 @@ like "$(notes)" "none" "for good"
 old=$(ls "$HOME"/.local/share/sandglass/sessions/*.glass | head -1)
 touch -d '40 days ago' "$old"
 "$sg" run --no-tui "$t/tool.lua" >"$t/out" 2>&1 </dev/null
-like "$(cat "$t/out")" "1 session older than 30 days removed \(keep.days\)" "keep.days takes away what is older"
+like "$(cat "$t/out")" "1 session older than 30 days removed \(setting keep.days\)" "keep.days takes away what is older"
 [ ! -e "$old" ]
 ok $? "it is gone"
 

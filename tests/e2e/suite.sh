@@ -97,13 +97,13 @@ L
 rm -f "$HOME"/.local/share/sandglass/sessions/*.glass
 "$sg" test --suite s/approves.lua >out 2>&1 </dev/null
 like "$("$sg" search by:human 2>&1)" 'git push' 'an answer of a list is in the record'
-like "$("$sg" policy mine 2>&1)" 'no person has approved' 'but no rule is mined from it'
+like "$("$sg" policy mine 2>&1)" 'you approved no action' 'but no rule is mined from it'
 is "$("$sg" report --json | python3 -c 'import json,sys; r=[json.loads(l) for l in sys.stdin]; print(r[-1]["people_us"], [x for x in r if "rule" in x])')" '0 []' 'and no report counts it as a person'
 
 sed 's/raises/asks nothing/; s/error("no such luck")//' s/raises.lua >s/nothing_asked.lua
 like "$("$sg" test --suite s/nothing_asked.lua 2>&1 </dev/null)" 'expects something.*expect.log, t. has asked t nothing' 'who expects nothing does not pass'
 
 printf 'local s = require "sandglass.suite"\nreturn s.suite { s.scenario "p" { script = "fix.lua", people = { { when = "exit:1", say = "deny" } }, expect = function() end } }\n' >s/late.lua
-is "$("$sg" test --suite s/late.lua 2>&1; echo $?)" "sandglass: scenario 'p': people[1]: when: column 1: exit is known only after the action; a held action has not run yet
+is "$("$sg" test --suite s/late.lua 2>&1; echo $?)" "sandglass: test: scenario 'p': people[1]: when: column 1: exit is known only after the action; a held action has not run yet
 3" 'a person who would never answer is a mistake of the file'
 finish

@@ -108,7 +108,7 @@ again=$("$sg" repeat "$id#${act[1]}" --json 2>/dev/null | jq -r .action)
 pid=$(supervisor "$id")
 kill -9 "$pid"
 wait_for 30 sh -c "! kill -0 $pid"
-like "$("$sg" apply "$id#$again" 2>&1)" "^sandglass: no session runs, '$id' neither" 'a session that does not run is named'
+like "$("$sg" apply "$id#$again" 2>&1)" "^sandglass: apply: session '$id' is not running" 'a session that does not run is named'
 "$sg" resume -d "$id" >"$t/out" 2>&1
 wait_for 30 sh -c "'$sg' state 2>/dev/null | grep -q 'go on'"
 "$sg" apply "$id#$again" >"$t/out" 2>&1

@@ -49,7 +49,7 @@ is "$("$sg" events "$again" --json | grep -c '"kind":"redo.ended"')" 8 'with eac
 is $? 0 'only the last one'
 like "$(cat out)" 'ok +redo +#[0-9]+ test a.txt -nt z.built .*: same' 'as people read it'
 "$sg" verify "$id" --repeat none >out 2>&1
-like "$? $(cat out)" "^2 sandglass: --repeat is 'all' or how many" 'what is neither is refused at once'
+like "$? $(cat out)" "^2 sandglass: verify: --repeat: expected all or a number" 'what is neither is refused at once'
 # a range: one after the other, up to the first that is not the same
 mapfile -t act < <("$sg" events "$id" --json | grep '"kind":"action.requested"' | grep -oE '"seq":[0-9]+' | cut -d: -f2)
 timeout 60 "$sg" repeat "$id#${act[0]}..${act[4]}" >out 2>err </dev/null
@@ -59,7 +59,7 @@ like "$(tail -1 out)" '^2 of 5 commands run again: stopped at the first differen
 timeout 60 "$sg" repeat "$id#${act[3]}..${act[4]}" --in fresh --backend process >out 2>err </dev/null
 like "$? $(tail -1 out)" '^0 2 of 2 commands the same$' 'a range without one'
 timeout 60 "$sg" repeat "$id#${act[3]}..1" >out 2>&1
-like "$? $(cat out)" '^2 .*ends before it begins' 'a range the wrong way round'
+like "$? $(cat out)" '^2 .*ends before it starts' 'a range the wrong way round'
 printf 'local sg = require "sandglass"\nsg.mark "x"\n' >none.lua
 "$sg" run --no-tui --no-input none.lua >out 2>&1 </dev/null
 id=$(sed -nE 's/.* session: (s-[a-z0-9]+) .*/\1/p' out | head -1)

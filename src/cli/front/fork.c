@@ -43,12 +43,12 @@ int cmd_fork(struct cmd_ctx *ctx)
 	struct err err = ERR_INIT;
 	uint64_t seq = 0;
 	if (!cmd_word(ctx, 0))
-		return cmd_usage(ctx,
-				 "which session, at which event? for instance: fork s-7k2m9q#188");
+		return cmd_usage(ctx, "missing argument: SESSION#EVENT, such as s-7k2m9q#188");
 	if (session_ref(ctx->sessions, cmd_word(ctx, 0), &from, &seq, &err) < 0)
 		return cmd_fail(ctx, &err);
 	if (!seq)
-		return cmd_usage(ctx, "at which event? '%s#188'; 'events %s' lists them",
+		return cmd_usage(ctx,
+				 "missing event: %s#EVENT\n'sandglass events %s' lists the events.",
 				 cmd_word(ctx, 0), cmd_word(ctx, 0));
 	if (cmd_opt(ctx, "model")) {
 		if (with_end(from, &seq, &err) < 0)
@@ -56,7 +56,7 @@ int cmd_fork(struct cmd_ctx *ctx)
 		return fork_models(ctx, from, seq);
 	}
 	if (cmd_opt(ctx, "test") || cmd_opt(ctx, "runs") || cmd_opt(ctx, "time"))
-		return cmd_usage(ctx, "--test, --runs and --time go with --model");
+		return cmd_usage(ctx, "--test, --runs, and --time require --model");
 	if (run_budget(ctx, o, &err) < 0 || with_end(from, &seq, &err) < 0 ||
 	    run_options_of(o, from, &err) < 0 || run_unrecorded(ctx, o, &err) < 0 ||
 	    record_fork(from, seq, ctx->sessions, cmd_opt(ctx, "name"), &path, &err) < 0)
@@ -91,12 +91,12 @@ static int worth_taking(struct session *s, struct err *err)
 	const char *outcome = json_str(now, "outcome", "failed"), *why = json_str(now, "why", NULL);
 	if (!strcmp(outcome, "ok"))
 		return 0;
-	return err_set(err, ERR_INVALID, "apply: %s: %s%s%s (--force takes its files all the same)",
+	return err_set(err, ERR_INVALID, "apply: %s: %s%s%s\nApply its files anyway with --force.",
 		       session_id(s),
-		       !strcmp(outcome, "budget")    ? "it used up its budget"
-		       : !strcmp(outcome, "late")    ? "it was stopped"
-		       : !strcmp(outcome, "running") ? "it still runs"
-						     : "it failed",
+		       !strcmp(outcome, "budget")    ? "budget used up"
+		       : !strcmp(outcome, "late")    ? "stopped"
+		       : !strcmp(outcome, "running") ? "still running"
+						     : "failed",
 		       why ? ": " : "", why ? why : "");
 }
 
@@ -107,7 +107,7 @@ int fork_apply(struct cmd_ctx *ctx)
 	struct err err = ERR_INIT;
 	uint64_t seq;
 	if (!word)
-		return cmd_usage(ctx, "which session? for instance: apply s-7k2m9q");
+		return cmd_usage(ctx, "missing argument: ID or SESSION");
 	if (session_open_ref(ctx, word, &s, &seq, &err) < 0)
 		return cmd_fail(ctx, &err);
 	CLEANUP(free_ptr) char *id = mem_strdup(session_id(s));

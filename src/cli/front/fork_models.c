@@ -60,7 +60,7 @@ static int run_own(const struct race *r, const struct strv *words, const char *i
 	CLEANUP(fd_close) int in = input ? open(input, O_RDONLY | O_CLOEXEC) : -1;
 	int pid, pidfd, status = 0;
 	if (fd < 0 || said < 0 || (input && in < 0))
-		return err_sys(err, "cannot open a file in '%s'", r->dir);
+		return err_sys(err, "can't open a file in '%s'", r->dir);
 	const int fds[] = { in, fd, said };
 	if (proc_spawn("/proc/self/exe", words->item, environ, fds, ARRAY_LEN(fds), &pid, &pidfd,
 		       err) < 0)
@@ -124,7 +124,7 @@ static int start_leg(struct race *r, struct leg *g, struct err *err)
 	json_t *launch = status ? NULL : json_parse(out.data, out.len, "what fork says", err);
 	if (status || !launch)
 		return status ? err_set(err, ERR_INVALID, "%s: %s", g->model,
-					out.len ? buf_cstr(&out) : "it did not begin")
+					out.len ? buf_cstr(&out) : "can't start")
 			      : -1;
 	g->id = mem_strdup(json_str(launch, "session", ""));
 	g->path = mem_strdup(json_str(launch, "path", ""));
@@ -309,8 +309,8 @@ static void judge_leg(struct race *r, struct leg *g)
 		json_put_str(g->outcome, "why", g->test_why);
 	}
 	if (fork_kept_write(g->id, g->outcome, &err) < 0)
-		fprintf(r->ctx->err, "sandglass: fork: the outcome of %s can't be kept: %s\n",
-			g->id, err.text);
+		fprintf(r->ctx->err, "sandglass: fork: can't store the outcome of %s: %s\n", g->id,
+			err.text);
 }
 
 /* --- telling ---------------------------------------------------------------------------------- */
@@ -459,7 +459,7 @@ int fork_models(struct cmd_ctx *ctx, const char *from, uint64_t seq)
 	*r = (struct race){ .ctx = ctx, .from = from, .seq = seq };
 	int status = 0;
 	if (read_legs(r, &err) < 0 ||
-	    (mkdtemp(dir) ? 0 : err_sys(&err, "cannot make a folder")) < 0) {
+	    (mkdtemp(dir) ? 0 : err_sys(&err, "can't create a directory")) < 0) {
 		status = cmd_fail(ctx, &err);
 	} else {
 		r->dir = mem_strdup(dir);

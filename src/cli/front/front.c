@@ -31,7 +31,7 @@ static void front_choose(struct cmd_ctx *ctx)
 
 void front_goes_on(struct cmd_ctx *ctx, struct session *s, const char *role)
 {
-	fprintf(ctx->err, "sandglass: the agents go on; 'sandglass attach %s' comes back%s\n",
+	fprintf(ctx->err, "sandglass: the agents continue; 'sandglass attach %s' returns%s\n",
 		session_id(s), *role ? "" : ", 'sandglass stop' ends them");
 }
 
@@ -40,8 +40,8 @@ int front_show_all(struct cmd_ctx *ctx, const struct front_opts *fo)
 	front_choose(ctx);
 	if (front_is_console(ctx, fo))
 		return front_console_all(ctx, fo);
-	return cmd_usage(ctx,
-			 "several sessions run: say which one, 'sandglass ls --live' lists them");
+	return cmd_usage(
+		ctx, "several sessions are running\nName one; 'sandglass ls --live' lists them.");
 }
 
 int front_show(struct cmd_ctx *ctx, const char *path, const char *socket,

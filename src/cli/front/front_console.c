@@ -23,7 +23,7 @@ static int own_shell(void *self, const char *session, const char *box, struct er
 	(void)self;
 	pid_t pid = fork();
 	if (pid < 0)
-		return err_sys(err, "cannot start a shell");
+		return err_sys(err, "can't start a shell");
 	if (pid == 0) {
 		sigset_t none;
 		sigemptyset(&none);
@@ -36,7 +36,7 @@ static int own_shell(void *self, const char *session, const char *box, struct er
 	int status = foreground_wait(pid);
 	sigaction(SIGINT, &was, NULL);
 	if (status < 0)
-		return err_sys(err, "cannot wait for the shell");
+		return err_sys(err, "can't wait for the shell");
 	return WIFEXITED(status) ? WEXITSTATUS(status) : 1;
 }
 
@@ -51,7 +51,7 @@ static int own_terminal(void *self, const char *session, const char *agent, stru
 		return CONSOLE_BACK;
 	pid_t pid = fork();
 	if (pid < 0)
-		return err_sys(err, "cannot attach to the agent");
+		return err_sys(err, "can't attach to the agent");
 	if (pid == 0) {
 		sigset_t none;
 		sigemptyset(&none);
@@ -63,7 +63,7 @@ static int own_terminal(void *self, const char *session, const char *agent, stru
 	}
 	int status = foreground_wait(pid);
 	if (status < 0)
-		return err_sys(err, "cannot wait for the terminal");
+		return err_sys(err, "can't wait for the terminal");
 	return WIFEXITED(status) ? WEXITSTATUS(status) : 1;
 }
 
@@ -125,7 +125,8 @@ int front_console(struct cmd_ctx *ctx, const char *path, const char *socket,
 	for (int i = 0; stopped && i < STOP_TICKS && session_live(s); i++)
 		usleep(STOP_TICK_US);
 	if (stopped && session_live(s)) {
-		fprintf(ctx->err, "sandglass: %s is stopping; 'sandglass ls' shows its end\n",
+		fprintf(ctx->err,
+			"sandglass: stopping %s; 'sandglass ls' shows when it has ended\n",
 			session_id(s));
 	} else if (session_live(s)) {
 		front_goes_on(ctx, s, role);
@@ -179,8 +180,8 @@ int front_console_all(struct cmd_ctx *ctx, const struct front_opts *fo)
 	if (status < 0)
 		return cmd_fail(ctx, &err);
 	fputs(status == CONSOLE_STOPPED
-		      ? "sandglass: the sessions are stopping; 'sandglass ls' shows their end\n"
-		      : "sandglass: the agents continue; 'sandglass' opens the console again\n",
+		      ? "sandglass: stopping the sessions; 'sandglass ls' shows when they have ended\n"
+		      : "sandglass: the agents continue; run 'sandglass' to open the console again\n",
 	      ctx->err);
 	return EXIT_DONE;
 }

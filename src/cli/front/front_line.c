@@ -191,7 +191,7 @@ static void typed_command(void *self, const char *const *words, size_t nr, json_
 			m->fo->trust && nr > 1
 				? host_command(session_id(m->s), words[1], &err)
 				: err_set(&err, ERR_USAGE,
-					  "! runs commands of this machine only when this was begun with --trust");
+					  "'!' requires --trust: it runs commands on the host");
 		if (status >= 0)
 			fprintf(m->ctx->out, "exit %d, recorded as yours\n", status);
 		if (done && (status < 0 || err.code != ERR_NONE))
@@ -223,14 +223,16 @@ static void typed_command(void *self, const char *const *words, size_t nr, json_
 	}
 	if (follow)
 		err_set(&err, ERR_USAGE,
-			"with --follow nothing else could be typed until its end; what comes is told here as it comes");
+			"--follow can't be used here; new events are printed as they come");
 	else if (c && c->where == COMMAND_SUPERVISOR)
-		err_set(&err, ERR_CLOSED, "there is nobody to tell it to");
+		err_set(&err, ERR_CLOSED, "no supervisor to send it to");
 	else if (c)
-		err_set(&err, ERR_USAGE, "'%s' is a command for another shell: sandglass help %s",
+		err_set(&err, ERR_USAGE,
+			"'%s' is not available here\nRun it in another shell: 'sandglass help %s'.",
 			c->name, c->name);
 	else
-		err_set(&err, ERR_USAGE, "no command '%.40s'; 'help' lists them", words[0]);
+		err_set(&err, ERR_USAGE, "unknown command '%.40s'; 'help' lists the commands",
+			words[0]);
 	if (done)
 		done(done_self, NULL, &err);
 }
@@ -320,7 +322,7 @@ static int front_line_stay(struct line_mode *m, struct err *err)
 		if (!session_live(m->s) && front_line_look(m, err) == 0 && !m->ended)
 			return err_set(
 				err, ERR_CLOSED,
-				"the supervisor of %s is gone; what it recorded is complete up to #%llu",
+				"the supervisor of %s has ended; the recording is complete up to #%llu",
 				session_id(m->s), (unsigned long long)session_head(m->s));
 		if (front_line_interrupted > asked && m->fo->visit) {
 			m->left = true;

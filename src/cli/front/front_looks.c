@@ -18,14 +18,15 @@ static json_t *theme_load(void *self, const char *name, struct err *err)
 	json_t *data = NULL;
 	(void)self;
 	if (!*name || strchr(name, '/') || name[0] == '.') {
-		(void)!err_set(err, ERR_NOENT, "'%s' is no name of a theme", name);
+		(void)!err_set(err, ERR_NOENT, "expected a theme name, got '%s'", name);
 		return NULL;
 	}
 	const char *path = access(own, F_OK) == 0 ? own : access(system, F_OK) == 0 ? system : NULL;
 	if (!path)
-		(void)!err_set(err, ERR_NOENT,
-			       "no theme '%s': auto, dark, light, dark-hc, light-hc, mono or '%s'",
-			       name, own);
+		(void)!err_set(
+			err, ERR_NOENT,
+			"theme '%s' not found: auto, dark, light, dark-hc, light-hc, mono, or '%s'",
+			name, own);
 	else if (lua_file_read("theme", path, &data, err) < 0)
 		return NULL;
 	if (data)

@@ -70,9 +70,8 @@ static int front_raw_look(struct raw *r, struct feed *f, struct err *err)
 			r->action = ev.seq;
 		if (ev.kind == EV_ACTION_HELD)
 			fprintf(r->ctx->err,
-				"sandglass: this waits for a person: 'sandglass approve %" PRIu64
-				" -S %s' in another terminal, "
-				"or deny\n",
+				"sandglass: pending approval: run 'sandglass approve %" PRIu64
+				" -S %s' or deny in another terminal\n",
 				ev.action, session_id(r->s));
 		r->started |= ev.kind == EV_ACTION_STARTED && ev.action == r->action;
 		if ((ev.kind == EV_NOTE || ev.kind == EV_BOX_NOTICE) && ev.body) {

@@ -153,18 +153,18 @@ static int use_terminal(struct cmd_ctx *ctx, struct control_client *c, struct se
 		return w->o->own ? session_status(ctx, s, status) : status;
 	case TERMINAL_DETACHED:
 		fprintf(ctx->err,
-			"sandglass: %s runs on; 'sandglass attach %s' comes back, 'sandglass stop -S %s' ends it\n",
+			"sandglass: %s continues; 'sandglass attach %s' returns, 'sandglass stop -S %s' ends it\n",
 			w->name, session_id(s), session_id(s));
 		return EXIT_DONE;
 	case TERMINAL_TAKEN:
 		fprintf(ctx->err,
-			"sandglass: another terminal has taken %s over; 'sandglass attach --take %s' takes it back\n",
+			"sandglass: another terminal took over %s; 'sandglass attach --take %s' takes it back\n",
 			w->name, session_id(s));
 		return EXIT_DONE;
 	case TERMINAL_LOST:
 		return cmd_fail_with(
 			ctx, EXIT_UNSUCCESSFUL,
-			"%s: connection to session %s lost; 'sandglass ls' says what became of it",
+			"%s: connection to session %s lost\n'sandglass ls' shows its state.",
 			w->name, session_id(s));
 	}
 	return EXIT_UNSUCCESSFUL;

@@ -50,7 +50,7 @@ static int host_command_run(const char *cmd, struct err *err)
 	int status = pid > 0 ? foreground_wait(pid) : 0;
 	sigaction(SIGINT, &was, NULL);
 	if (pid < 0 || status < 0)
-		return err_sys(err, "cannot start '%.100s'", cmd);
+		return err_sys(err, "can't start '%.100s'", cmd);
 	return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
 }
 
@@ -64,7 +64,7 @@ int host_command(const char *session, const char *cmd, struct err *err)
 	uint64_t seq = host_command_note(c, cmd, 0, 0, err);
 	int status = seq ? host_command_run(cmd, err) : -1;
 	if (seq && !host_command_note(c, cmd, seq, status < 0 ? 127 : status, &late) && status >= 0)
-		err_set(err, late.code, "it ran, but its end is not in the record: %.150s",
+		err_set(err, late.code, "the command ran, but its end is not recorded: %.150s",
 			late.text);
 	control_client_free(&c);
 	return status;

@@ -20,11 +20,12 @@ int run_options_of(json_t *o, const char *path, struct err *err)
 	CLEANUP(arena_release) struct arena a = ARENA_INIT;
 	if (session_open(&s, path, err) < 0)
 		return -1;
-	int rc = session_head(s)
-			 ? session_event(s, 1, &ev, &a, err)
-			 : err_set(err, ERR_INVALID,
-				   "session %s broke off before its script began; run it anew",
-				   session_id(s));
+	int rc =
+		session_head(s)
+			? session_event(s, 1, &ev, &a, err)
+			: err_set(err, ERR_INVALID,
+				  "session %s was interrupted before its script started\nRun the script again.",
+				  session_id(s));
 	CLEANUP(json_release)
 	json_t *start = rc == 0 && ev.body ? json_parse(ev.body, ev.len, "session.start", err)
 					   : json_object();
@@ -76,7 +77,8 @@ static int resume_all(struct cmd_ctx *ctx)
 	}
 	session_files_release(&files);
 	if (!nr && !ctx->quiet)
-		fprintf(ctx->err, "sandglass: no session in '%s' was broken off\n", ctx->sessions);
+		fprintf(ctx->err, "sandglass: resume: no interrupted session in '%s'\n",
+			ctx->sessions);
 	return status;
 }
 
@@ -85,7 +87,7 @@ int cmd_resume(struct cmd_ctx *ctx)
 	CLEANUP(free_ptr) char *path = NULL;
 	struct err err = ERR_INIT;
 	if (cmd_has(ctx, "all"))
-		return cmd_word(ctx, 0) ? cmd_usage(ctx, "one session, or --all of them")
+		return cmd_word(ctx, 0) ? cmd_usage(ctx, "expected SESSION or --all")
 					: resume_all(ctx);
 	if (session_find(ctx->sessions, cmd_word(ctx, 0), &path, &err) < 0)
 		return cmd_fail(ctx, &err);

@@ -78,7 +78,7 @@ static json_t *parse_budget(const char *text, struct err *err)
 		if (!good) {
 			json_decref(o);
 			err_set(err, ERR_USAGE,
-				"--budget: '%s%s%s' is not one of usd=1.50 time=20m tokens=200k steps=40 actions=100",
+				"--budget: expected usd, time, tokens, steps, or actions, as usd=1.50, got '%s%s%s'",
 				item, eq ? "=" : "", eq ? eq : "");
 			return NULL;
 		}
@@ -96,7 +96,7 @@ int run_backend_known(const char *name, struct err *err)
 	if (len > 4 && !strcmp(name + len - 4, ".lua"))
 		return access(name, R_OK) == 0
 			       ? 0
-			       : err_sys(err, "sandbox plugin '%s' cannot be read", name);
+			       : err_sys(err, "can't read sandbox plugin '%s'", name);
 	for (size_t i = 0; driver_at(i) && nr < ARRAY_LEN(names) - 1; i++)
 		names[nr++] = driver_at(i)->name;
 	for (size_t i = 0; hosted_plugin_name(i) && nr < ARRAY_LEN(names) - 1; i++)
@@ -113,8 +113,8 @@ int run_backend_known(const char *name, struct err *err)
 	const char *near = !strncmp(name, "dock", 4) || !strncmp(name, "podm", 4)
 				   ? "container"
 				   : nearest_name(name, names);
-	return err_set(err, ERR_USAGE, "no sandbox driver '%s'%s%s%s (there are: %s)", name,
-		       near ? ", did you mean '" : "", near ? near : "", near ? "'?" : "",
+	return err_set(err, ERR_USAGE, "--backend: unknown backend '%s'%s%s%s\nAvailable: %s.",
+		       name, near ? "; did you mean '" : "", near ? near : "", near ? "'?" : "",
 		       buf_cstr(&known));
 }
 
@@ -284,8 +284,7 @@ static int common_opts(struct cmd_ctx *ctx, json_t *o, struct err *err)
 		json_put_str(o, plain[i], cmd_opt(ctx, plain[i]));
 	const char *accept = cmd_opt(ctx, "accept"), *budget = cmd_opt(ctx, "budget");
 	if (accept && strcmp(accept, "reduced") != 0)
-		return err_set(err, ERR_USAGE, "--accept '%s': only 'reduced' can be accepted",
-			       accept);
+		return err_set(err, ERR_USAGE, "--accept: expected reduced, got '%s'", accept);
 	json_put_flag(o, "accept_reduced", accept != NULL);
 	json_put_flag(o, "step", cmd_has(ctx, "step"));
 	json_put_flag(o, "no_input", cmd_has(ctx, "no-input"));
@@ -300,7 +299,7 @@ static int common_opts(struct cmd_ctx *ctx, json_t *o, struct err *err)
 	const json_t *policy = json_object_get(o, "policy");
 	for (size_t i = 0; i < json_array_size(policy); i++)
 		if (access(json_string_value(json_array_get(policy, i)), R_OK) != 0)
-			return err_sys(err, "policy '%s' cannot be read",
+			return err_sys(err, "--policy: can't read '%s'",
 				       json_string_value(json_array_get(policy, i)));
 	if (hold_known(json_str(o, "hold", NULL), err) < 0)
 		return -1;
@@ -334,9 +333,9 @@ static int load_script(struct cmd_ctx *ctx, json_t *o, struct err *err)
 	char full[PATH_MAX];
 	struct stat st;
 	if (!realpath(file, full))
-		return err_sys(err, "script '%s' cannot be opened", file);
+		return err_sys(err, "can't open script '%s'", file);
 	if (stat(full, &st) == 0 && S_ISDIR(st.st_mode))
-		return err_set(err, ERR_INVALID, "script '%s' is a directory; name a Lua file",
+		return err_set(err, ERR_INVALID, "script '%s' is a directory\nName a Lua file.",
 			       file);
 	if (file_read(full, &text, SCRIPT_MAX, err) < 0)
 		return -1;
@@ -357,9 +356,9 @@ static int front_run_built_in(struct cmd_ctx *ctx, const char *task, json_t *o, 
 		   *test = cmd_opt(ctx, "test");
 	struct stat st;
 	if (!text)
-		return err_set(err, ERR_NOENT, "the built-in agent is missing from this build");
+		return err_set(err, ERR_NOENT, "built-in agent not found in this build");
 	if (stat(repo, &st) < 0)
-		return err_sys(err, "workspace '%s' cannot be used", repo);
+		return err_sys(err, "can't use workspace '%s'", repo);
 	if (!S_ISDIR(st.st_mode))
 		return err_set(err, ERR_INVALID, "workspace '%s' is not a directory", repo);
 	struct strv args = STRV_INIT;
@@ -383,15 +382,17 @@ static int interactive_usage(struct cmd_ctx *ctx, const char *task)
 	if (task || cmd_word(ctx, 0))
 		return cmd_usage(
 			ctx,
-			"-i takes no task and no script: run -i -- PROGRAM, or run --agent NAME -i");
+			"-i can't be combined with a task or a script\nRun 'sandglass run -i -- PROGRAM' or 'sandglass run --agent NAME -i'.");
 	if (!cmd_has(ctx, "agent") && !ctx->line->rest.nr)
-		return cmd_usage(ctx, "missing argument: PROGRAM (run -i -- PROGRAM)");
+		return cmd_usage(ctx,
+				 "missing argument: PROGRAM\nRun 'sandglass run -i -- PROGRAM'.");
 	if (input && strcmp(input, "off") != 0 && strcmp(input, "counts") != 0 &&
 	    strcmp(input, "full") != 0)
-		return cmd_usage(ctx, "--record-input: expected off, counts or full, got '%s'",
+		return cmd_usage(ctx, "--record-input: expected off, counts, or full, got '%s'",
 				 input);
 	if (!cmd_has(ctx, "detach") && !cmd_has(ctx, "dry-run") && (!isatty(0) || !isatty(1)))
-		return cmd_usage(ctx, "-i needs a terminal; with -d it starts detached");
+		return cmd_usage(ctx,
+				 "-i requires a terminal\nStart it in the background with -d.");
 	return 0;
 }
 
@@ -406,8 +407,7 @@ static void tell_recorded(struct cmd_ctx *ctx, const struct spawned *sp)
 	    session_event(s, session_head(s), &last, &arena, &none) == 0 &&
 	    last.kind == EV_SESSION_END)
 		fprintf(ctx->err,
-			"That was recorded: 'sandglass replay %s' plays it, 'sandglass verify %s' checks it; 'sandglass new my' starts "
-			"yours.\n",
+			"Recorded as %s. Replay it with 'sandglass replay', check it with 'sandglass verify %s'.\nWrite your own agent with 'sandglass new my'.\n",
 			sp->id, sp->id);
 	arena_release(&arena);
 	session_close(&s);
@@ -423,7 +423,7 @@ static int print_plan(struct cmd_ctx *ctx, json_t *o)
 	}
 	const char *key;
 	json_t *v;
-	fprintf(ctx->out, "would run (nothing was started):\n");
+	fprintf(ctx->out, "would run (nothing started):\n");
 	json_object_foreach(o, key, v)
 	{
 		if (json_is_false(v) || (json_is_array(v) && !json_array_size(v)))
@@ -445,8 +445,8 @@ static void tell_share(struct cmd_ctx *ctx, const json_t *o, const char *path)
 	if (!share || ctx->quiet || ctx->json)
 		return;
 	int n = (int)strcspn(share, ":");
-	fprintf(ctx->err, "sandglass: group %.*s %s it with: sandglass attach %s\n", n, share,
-		!strcmp(share + n, ":decide") ? "sees and decides" : "watches", path);
+	fprintf(ctx->err, "sandglass: group %.*s %s this session with 'sandglass attach %s'\n", n,
+		share, !strcmp(share + n, ":decide") ? "watches and decides in" : "watches", path);
 }
 
 /* Starts what @o says and stays with it. */
@@ -478,7 +478,7 @@ int run_session(struct cmd_ctx *ctx, json_t *o, const struct front_opts *fo)
 	} else {
 		if (fo->follows && !ctx->quiet && !ctx->json && !front_is_console(ctx, fo))
 			fprintf(ctx->err,
-				"sandglass: %s runs; here are its lines until it ends (-d: not shown, only its id)\n",
+				"sandglass: %s runs; its events follow until it ends (-d: in the background)\n",
 				sp.id);
 		status = front_show(ctx, sp.path, sp.socket, fo);
 		if (!fo->coach && !fo->automatic)
@@ -500,12 +500,13 @@ static int cassette_opts(struct cmd_ctx *ctx, json_t *o, struct err *err)
 	if (!file)
 		return add || speed
 			       ? err_set(err, ERR_USAGE,
-					 "--record and --cassette-speed go with --cassette FILE")
+					 "--record and --cassette-speed require --cassette FILE")
 			       : 0;
 	if (!add && access(file, R_OK) != 0)
-		return err_sys(err, "cassette '%s' cannot be read (--record makes one)", file);
+		return err_sys(err, "can't read cassette '%s'", file);
 	if (speed && (strspn(speed, "0123456789") != strlen(speed) || strlen(speed) > 4 || !*speed))
-		return err_set(err, ERR_USAGE, "--cassette-speed '%s' is not a number", speed);
+		return err_set(err, ERR_USAGE, "--cassette-speed: expected a number, got '%s'",
+			       speed);
 	if (*file != '/' && getcwd(full, sizeof(full))) {
 		CLEANUP(free_ptr) char *path = path_join(full, file);
 		json_put_str(o, "cassette", path);
@@ -540,24 +541,22 @@ int cmd_run(struct cmd_ctx *ctx)
 	if (wrong)
 		return wrong;
 	if (!terminal && cmd_opt(ctx, "record-input"))
-		return cmd_usage(ctx, "--record-input goes with -i");
+		return cmd_usage(ctx, "--record-input requires -i");
 	if (!task && !cmd_word(ctx, 0) && !terminal)
-		return cmd_usage(ctx, "what is to be run? name a script, or give a task with -e");
+		return cmd_usage(ctx, "missing argument: FILE, or -e TASK");
 	if (!cmd_has(ctx, "agent") &&
 	    (cmd_has(ctx, "control") || cmd_has(ctx, "linger") || cmd_has(ctx, "hold-exec")))
-		return cmd_usage(
-			ctx,
-			"--control, --linger and --hold-exec say how somebody else's agent is used: name it with --agent");
+		return cmd_usage(ctx, "--control, --linger, and --hold-exec require --agent NAME");
 	if (!cmd_has(ctx, "agent") && !terminal &&
 	    (cmd_has(ctx, "image") || cmd_has(ctx, "build") || cmd_has(ctx, "option")))
-		return cmd_usage(ctx, "--image, --build, and --option need --agent or -i; "
-				      "a script names them in sg.sandbox");
+		return cmd_usage(ctx, "--image, --build, and --option require --agent or -i\n"
+				      "In a script, name them in sg.sandbox.");
 	if (cmd_has(ctx, "agent") && !task && !terminal)
-		return cmd_usage(ctx, "--agent NAME does a task: give it with -e");
+		return cmd_usage(ctx, "--agent requires -e TASK or -i");
 	if (task && !task[strspn(task, " \t\r\n")])
-		return cmd_usage(ctx, "-e: the task is empty; say what is to be done");
+		return cmd_usage(ctx, "-e: expected a task, got an empty text");
 	if (task && cmd_word(ctx, 0))
-		return cmd_usage(ctx, "either a script or -e TASK, not both");
+		return cmd_usage(ctx, "-e can't be combined with a script");
 	if (common_opts(ctx, o, &err) < 0 ||
 	    (terminal		     ? front_run_interactive(ctx, o, &err)
 	     : cmd_has(ctx, "agent") ? inner_agent(ctx, task, o, &err)
@@ -569,7 +568,7 @@ int cmd_run(struct cmd_ctx *ctx)
 	if (cmd_has(ctx, "dry-run"))
 		return print_plan(ctx, o);
 	if (cmd_has(ctx, "watch"))
-		return task ? cmd_usage(ctx, "--watch needs a script")
+		return task ? cmd_usage(ctx, "--watch requires a script")
 			    : run_watch(ctx, o, cmd_word(ctx, 0));
 	struct front_opts fo = { .trust = cmd_has(ctx, "trust"), .terminal = terminal };
 	return run_session(ctx, o, &fo);
@@ -583,20 +582,19 @@ int cmd_demo(struct cmd_ctx *ctx)
 	size_t len;
 	const char *what = cmd_word(ctx, 0);
 	if (what && (strcmp(what, "patterns") != 0 || cmd_word(ctx, 1)))
-		return cmd_usage(ctx, "the demo, or 'demo patterns'");
+		return cmd_usage(ctx, "expected patterns, or no argument");
 	if (what && patterns_canary(&err) < 0)
 		return cmd_fail(ctx, &err);
 	const char *text =
 		library_file(what ? "agents/demo_patterns.lua" : "agents/demo.lua", &len);
 	const char *tmp = getenv("TMPDIR");
 	if (!text)
-		return cmd_fail_with(ctx, EXIT_UNSUCCESSFUL, "the demo is missing from this build");
+		return cmd_fail_with(ctx, EXIT_UNSUCCESSFUL, "demo not found in this build");
 	CLEANUP(free_ptr)
 	char *dir = mem_printf("%s/sandglass-demo-XXXXXX", tmp && *tmp ? tmp : "/tmp");
 	bool keep = !cmd_has(ctx, "forget");
 	if (!keep && !mkdtemp(dir))
-		return cmd_fail_with(ctx, EXIT_UNSUCCESSFUL,
-				     "cannot make a folder for the demo in '%s'",
+		return cmd_fail_with(ctx, EXIT_UNSUCCESSFUL, "can't create a directory in '%s'",
 				     tmp ? tmp : "/tmp");
 	json_put_str(o, "sessions_dir", keep ? ctx->sessions : dir);
 	json_put_str(o, "name", "demo");

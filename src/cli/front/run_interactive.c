@@ -42,9 +42,9 @@ int inner_agent(struct cmd_ctx *ctx, const char *task, json_t *o, struct err *er
 	const char *text = library_file("agents/inside.lua", &len);
 	char full[PATH_MAX];
 	if (!realpath(repo, full))
-		return err_sys(err, "workspace '%s' cannot be used", repo);
+		return err_sys(err, "can't use workspace '%s'", repo);
 	if (!text)
-		return err_set(err, ERR_NOENT, "the agent's script is missing from this build");
+		return err_set(err, ERR_NOENT, "agent script not found in this build");
 	const struct strv *command = &ctx->line->rest;
 	CLEANUP(strv_release) struct strv args = STRV_INIT;
 	const struct inner_find find = { .name = name,
@@ -108,9 +108,9 @@ int front_run_interactive(struct cmd_ctx *ctx, json_t *o, struct err *err)
 	const char *text = library_file("agents/interactive.lua", &len);
 	char full[PATH_MAX];
 	if (!realpath(repo ? repo : ".", full))
-		return err_sys(err, "workspace '%s' cannot be used", repo);
+		return err_sys(err, "can't use workspace '%s'", repo);
 	if (!text)
-		return err_set(err, ERR_NOENT, "the agent's script is missing from this build");
+		return err_set(err, ERR_NOENT, "agent script not found in this build");
 	CLEANUP(strv_release) struct strv args = STRV_INIT;
 	const struct inner_find find = { .name = name ? name : "custom",
 					 .control = name ? INNER_TERMINAL : NULL,

@@ -164,7 +164,7 @@ static uint64_t run_watch_parting(struct watch *w, const struct buf *text, struc
 		return 0;
 	}
 	if (r.failed)
-		err_set(err, ERR_SCRIPT, "%s", r.now ? r.now : "the script is wrong");
+		err_set(err, ERR_SCRIPT, "%s", r.now ? r.now : "script failed");
 	else if (r.diverged)
 		at = r.event - (r.call ? 1 : 0);
 	else if (!r.ended)
@@ -269,14 +269,14 @@ int run_watch(struct cmd_ctx *ctx, json_t *opts, const char *file)
 	struct err err = ERR_INIT;
 	char full[4096];
 	if (!realpath(file, full))
-		return cmd_fail_with(ctx, EXIT_USAGE, "script '%s' cannot be watched", file);
+		return cmd_fail_with(ctx, EXIT_USAGE, "can't watch script '%s'", file);
 	char *slash = strrchr(full, '/');
 	CLEANUP(free_ptr) char *dir = mem_strndup(full, slash == full ? 1 : (size_t)(slash - full));
 	w.file = full;
 	w.base = slash + 1;
 	w.notify = inotify_init1(IN_CLOEXEC | IN_NONBLOCK);
 	if (w.notify < 0 || inotify_add_watch(w.notify, dir, IN_CLOSE_WRITE | IN_MOVED_TO) < 0)
-		return cmd_fail_with(ctx, EXIT_UNSUCCESSFUL, "cannot watch '%s'", dir);
+		return cmd_fail_with(ctx, EXIT_UNSUCCESSFUL, "can't watch '%s'", dir);
 	json_get_bytes(json_object_get(opts, "script"), &w.text);
 	struct sigaction sa = { .sa_handler = run_watch_on_signal };
 	sigaction(SIGINT, &sa, NULL);

@@ -80,7 +80,7 @@ int tool_roots_remember(struct cmd_ctx *ctx, json_t *roots, struct err *err)
 	for (size_t i = 0; i < json_array_size(roots); i++) {
 		const char *path = json_string_value(json_array_get(roots, i));
 		if (!path || !realpath(path, full) || stat(full, &st) < 0 || !S_ISDIR(st.st_mode))
-			return err_set(err, ERR_USAGE, "--root '%s' is not a folder",
+			return err_set(err, ERR_USAGE, "--root: '%s' is not a directory",
 				       path ? path : "?");
 		json_array_set_new(roots, i, json_bytes_z(full));
 	}
@@ -93,7 +93,7 @@ int tool_roots_remember(struct cmd_ctx *ctx, json_t *roots, struct err *err)
 		json_array_append(roots, json_array_get(old, i));
 		if (!ctx->quiet && !ctx->json)
 			fprintf(ctx->err,
-				"sandglass: tools of this project: %s (--root none forgets)\n",
+				"sandglass: host directories for this project's sandboxes: %s (clear with --root none)\n",
 				path);
 	}
 	return 0;

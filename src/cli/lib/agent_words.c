@@ -67,8 +67,7 @@ bool agent_words(char *const *argv, size_t nr, struct strv *out)
 /* Only for their rows in the table of commands: an agent's name becomes `run` before parsing. */
 static int agent_command(struct cmd_ctx *ctx)
 {
-	return cmd_usage(ctx, "name the agent before its arguments: sandglass %s ARGS",
-			 ctx->command->name);
+	return cmd_usage(ctx, "expected %s before its arguments", ctx->command->name);
 }
 
 int cmd_claude(struct cmd_ctx *ctx)

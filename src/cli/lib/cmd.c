@@ -81,52 +81,81 @@ static void cmd_say_lines(FILE *to, const char *prefix, const char *text)
 	fprintf(to, "sandglass: %s%s%s\n", prefix, *prefix ? ": " : "", buf_cstr(&b));
 }
 
-static void say_json(struct cmd_ctx *ctx, int status, const char *code, const char *text)
+static void say_json(struct cmd_ctx *ctx, int status, const char *code, const char *text,
+		     const char *hint)
 {
 	json_t *o = json_object(), *e = json_object();
 	json_put_str(e, "code", code);
 	json_put_str(e, "text", text);
+	if (*hint)
+		json_put_str(e, "hint", hint);
 	json_put(o, "error", e);
 	json_put_int(o, "exit", status);
 	cmd_json(ctx, o);
 }
 
-static int cmd_fail_json(struct cmd_ctx *ctx, int status, const char *code, const char *text)
+static int cmd_fail_json(struct cmd_ctx *ctx, int status, const char *code, const char *text,
+			 const char *hint)
 {
-	cmd_say_lines(ctx->err, "", text);
+	const char *place = ctx->command ? ctx->command->name : "";
+	size_t len = strlen(place);
+	bool placed = !strncmp(text, place, len) && text[len] == ':';
+	cmd_say_lines(ctx->err, placed ? "" : place, text);
+	if (*hint) {
+		cmd_print_safe(ctx->err, hint, strlen(hint), false);
+		fputc('\n', ctx->err);
+	}
 	if (ctx->json)
-		say_json(ctx, status, code, text);
+		say_json(ctx, status, code, text, hint);
 	return status;
+}
+
+/* A wrong command line; without a hint of its own, the help is one. */
+static int fail_usage(struct cmd_ctx *ctx, const char *text, const char *hint)
+{
+	char help[100] = "";
+	if (!*hint && !strstr(text, "did you mean"))
+		snprintf(help, sizeof(help), "Try 'sandglass help%s%s'.", ctx->command ? " " : "",
+			 ctx->command ? ctx->command->name : "");
+	return cmd_fail_json(ctx, EXIT_USAGE, "usage", text, *hint ? hint : help);
 }
 
 int cmd_fail(struct cmd_ctx *ctx, const struct err *err)
 {
-	return cmd_fail_json(ctx, exit_of(err), err_code_name(err->code), err->text);
+	if (err->code == ERR_USAGE)
+		return fail_usage(ctx, err->text, err->hint);
+	return cmd_fail_json(ctx, exit_of(err), err_code_name(err->code), err->text, err->hint);
+}
+
+/* The text goes to @text, of @size bytes; returns the hint in it, "" if @fmt has none. */
+static PRINTF(3, 0) char *split_hint(char *text, size_t size, const char *fmt, va_list ap)
+{
+	vsnprintf(text, size, fmt, ap);
+	char *end = strchr(fmt, '\n') ? strrchr(text, '\n') : NULL;
+	if (!end)
+		return text + strlen(text);
+	*end = 0;
+	return end + 1;
 }
 
 int cmd_fail_with(struct cmd_ctx *ctx, int status, const char *fmt, ...)
 {
-	va_list ap;
 	char text[1024];
+	va_list ap;
 	va_start(ap, fmt);
-	vsnprintf(text, sizeof(text), fmt, ap);
+	char *hint = split_hint(text, sizeof(text), fmt, ap);
 	va_end(ap);
-	return cmd_fail_json(ctx, status, "failed", text);
+	return cmd_fail_json(ctx, status, "failed", text, hint);
 }
 
 int cmd_usage(struct cmd_ctx *ctx, const char *fmt, ...)
 {
-	va_list ap;
 	char text[1024];
+	va_list ap;
 	va_start(ap, fmt);
-	vsnprintf(text, sizeof(text), fmt, ap);
+	char *hint = split_hint(text, sizeof(text), fmt, ap);
 	va_end(ap);
-	cmd_say_lines(ctx->err, ctx->command ? ctx->command->name : "", text);
-	if (ctx->command && !ctx->json)
-		fprintf(ctx->err, "sandglass: 'sandglass help %s' says more\n", ctx->command->name);
-	if (ctx->json)
-		say_json(ctx, EXIT_USAGE, "usage", text);
-	return EXIT_USAGE;
+	return fail_usage(ctx, text, hint);
 }
 
 const char *cmd_word(const struct cmd_ctx *ctx, size_t i)
@@ -187,7 +216,8 @@ static int set_color(struct cmd_ctx *ctx, struct err *err)
 	else if (!strcmp(when, "never"))
 		ctx->color = false;
 	else
-		return err_set(err, ERR_USAGE, "--color is auto, always or never, not '%s'", when);
+		return err_set(err, ERR_USAGE, "--color: expected auto, always, or never, got '%s'",
+			       when);
 	return 0;
 }
 
@@ -228,7 +258,7 @@ static int cmd_run_row(struct cmd_ctx *ctx)
 		return cmd_version(ctx);
 	const char *dir = cmd_opt(ctx, "C");
 	if (dir && chdir(dir) < 0) {
-		err_sys(&err, "cannot go to '%s'", dir);
+		err_sys(&err, "-C: can't change to '%s'", dir);
 		return cmd_fail(ctx, &err);
 	}
 	if (set_color(ctx, &err) < 0)
@@ -239,7 +269,7 @@ static int cmd_run_row(struct cmd_ctx *ctx)
 		return cmd_start(ctx);
 	cmd_fn *fn = fn_of(ctx->command);
 	if (!fn)
-		return cmd_usage(ctx, "this works in the console only");
+		return cmd_usage(ctx, "available only in the console");
 	return fn(ctx);
 }
 
@@ -256,7 +286,7 @@ static int cmd_finish(struct cmd_ctx *ctx, int status)
 	if (fflush(ctx->out) == 0 && !ferror(ctx->out))
 		return status;
 	if (errno != EPIPE && !reader_left(ctx->out))
-		fprintf(ctx->err, "sandglass: cannot write the output: %s\n", strerror(errno));
+		fprintf(ctx->err, "sandglass: can't write the output: %s\n", strerror(errno));
 	return status == EXIT_DONE ? EXIT_UNSUCCESSFUL : status;
 }
 
@@ -277,10 +307,7 @@ int cmd_main(int argc, char **argv, FILE *out, FILE *err_out)
 		ctx.out = json;
 	int status;
 	if (rc < 0) {
-		status = cmd_fail_json(&ctx, EXIT_USAGE, "usage", err.text);
-		if (!ctx.json && line.command)
-			fprintf(err_out, "sandglass: 'sandglass help %s' says more\n",
-				line.command->name);
+		status = fail_usage(&ctx, err.text, err.hint);
 	} else {
 		status = cmd_run_row(&ctx);
 	}

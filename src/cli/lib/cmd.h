@@ -35,10 +35,11 @@ enum { CMD_SCHEMA = 1 };
 /* The whole of main: parses, runs, returns the exit status. @out and @err are borrowed. */
 int cmd_main(int argc, char **argv, FILE *out, FILE *err);
 
-/* Prints "sandglass: text" and returns the status for it. */
+/* Prints "sandglass: COMMAND: text" and the hint on a line of its own; returns the status for it. The
+ * last line of a @fmt that has a line break is the hint. */
 int cmd_fail(struct cmd_ctx *ctx, const struct err *err);
 int cmd_fail_with(struct cmd_ctx *ctx, int status, const char *fmt, ...) PRINTF(3, 4);
-/* "sandglass COMMAND: text" and a line that says how to get help; EXIT_USAGE. */
+/* The same for a wrong command line; the hint is the help if @fmt has none. EXIT_USAGE. */
 int cmd_usage(struct cmd_ctx *ctx, const char *fmt, ...) PRINTF(2, 3);
 
 const char *cmd_word(const struct cmd_ctx *ctx, size_t i); /* NULL past the end */

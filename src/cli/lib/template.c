@@ -29,8 +29,7 @@ int template_fill(struct buf *out, const char *template, const char *name, struc
 	CLEANUP(free_ptr) char *key = mem_printf("templates/%s.lua", template);
 	const char *text = library_file(key, &len), *end = text ? text + len : NULL;
 	if (!text)
-		return err_set(err, ERR_NOENT, "the template '%s' is missing from this build",
-			       template);
+		return err_set(err, ERR_NOENT, "template '%s' not found in this build", template);
 	for (const char *at; text < end; text = at) {
 		at = memchr(text, '@', (size_t)(end - text));
 		buf_append(out, text, (size_t)((at ? at : end) - text));
@@ -56,9 +55,9 @@ int template_write(const char *path, const struct buf *text, bool force, struct 
 		return file_write_atomic(path, text->data, text->len, 0644, err);
 	CLEANUP(fd_close) int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
 	if (fd < 0 && errno == EEXIST)
-		return err_set(err, ERR_EXISTS, "'%s' is there already, --force writes over it",
+		return err_set(err, ERR_EXISTS, "'%s' already exists\nOverwrite it with --force.",
 			       path);
 	if (fd < 0)
-		return err_sys(err, "cannot write '%s'", path);
+		return err_sys(err, "can't write '%s'", path);
 	return fd_write_all(fd, text->data, text->len, err);
 }

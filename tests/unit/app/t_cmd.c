@@ -163,10 +163,10 @@ static void make_session(const char *name)
 
 static void check_usage(void)
 {
-	want("evnts", 2, NULL, "sandglass: unknown command 'evnts', did you mean 'events'?\n");
+	want("evnts", 2, NULL, "sandglass: unknown command 'evnts'; did you mean 'events'?\n");
 	want("events --folow", 2, NULL, "did you mean '--follow'?");
 	want("ls --json=1", 2, NULL, "takes no value");
-	want("show a b", 2, NULL, "'show' does not take 'b' as well");
+	want("show a b", 2, NULL, "show: unexpected argument: 'b'");
 	want("version", 0, "sandglass " SANDGLASS_VERSION, NULL);
 	want("--version", 0, "sandglass " SANDGLASS_VERSION "\n", NULL);
 	want("help", 0, "  approve ", NULL);
@@ -175,20 +175,20 @@ static void check_usage(void)
 	want("help evnts", 2, NULL, "did you mean 'events'?");
 	want("help filter", 0, "filter language", NULL);
 	want("completion bash", 0, "complete -o default", NULL);
-	want("completion tcsh", 2, NULL, "there is bash, zsh and fish");
+	want("completion tcsh", 2, NULL, "got 'tcsh'");
 	want("complete -- ev", 0, "events\t", NULL);
 	want("complete -- events --fo", 0, "--follow\t", NULL);
 	want("complete -- show s-", 0, id, NULL);
 	want("complete -- policy ", 0, "policy", NULL);
 	want("config sesions", 2, NULL, "did you mean 'sessions'?");
 	want("config sessions --sessions /x", 0, "/x  (option --sessions)", NULL);
-	want("-C /nonexistent ls", 2, NULL, "cannot go to '/nonexistent'");
-	want("approve 1", 2, NULL, "no session runs");
-	want("pause --in s-zzz", 2, NULL, "no session runs");
-	want("new my-agent", 2, NULL, "no terminal to ask at");
+	want("-C /nonexistent ls", 2, NULL, "'/nonexistent'");
+	want("approve 1", 2, NULL, "no running session");
+	want("pause --in s-zzz", 2, NULL, "'s-zzz' is not running");
+	want("new my-agent", 2, NULL, "Give --from");
 	want("new --from codign", 2, NULL, "did you mean 'coding'?");
-	want("new a/b --from bare", 2, NULL, "cannot be a name");
-	want("new x --coupling both", 2, NULL, "--coupling is tool or inside, not 'both'");
+	want("new a/b --from bare", 2, NULL, "got 'a/b'");
+	want("new x --coupling both", 2, NULL, "--coupling: expected tool or inside, got 'both'");
 	for (size_t i = 0; command_at(i); i++) {
 		CLEANUP(free_ptr) char *line = mem_printf("help %s", command_at(i)->name);
 		want(line, 0, command_at(i)->summary, NULL);
@@ -200,9 +200,9 @@ static void check_reading(void)
 	char line[200];
 	want("ls", 0, "ended", NULL);
 	want("ls fix*", 0, "  fix\n", NULL);
-	want("ls nothing", 0, NULL, "no such session");
-	want("ls --live", 0, NULL, "no session in '");
-	want("ls --live nothing", 0, NULL, "no such session in '");
+	want("ls nothing", 0, NULL, "no matching session");
+	want("ls --live", 0, NULL, "no running session in '");
+	want("ls --live nothing", 0, NULL, "no matching running session in '");
 	want("ls --json", 0, "{\"schema\":1,\"session\":\"s-", NULL);
 	want("ls --agents ID", 0, "agent fix-parser with scripted:fix: repair it", NULL);
 	want("ls --snapshots ID", 0, "snapshot 1: changed 1 after action", NULL);
@@ -225,7 +225,7 @@ static void check_reading(void)
 	ok(strstr(ran.out, "session ended: successful") && strchr(ran.out, '\n')[1] == 0,
 	   "events --last 1 is the last of %zu", nr);
 	want("events --since 99999", 0, NULL, NULL);
-	want("events --since x", 2, NULL, "--since wants the number of an event");
+	want("events --since x", 2, NULL, "--since: expected an event number");
 	want("events -f --last 1", 0, "session ends", NULL);
 	want("events --filter kind:exec%is:error", 0, "exec: make test\n", NULL);
 	run("events --filter kind:exec%is:error");
@@ -240,15 +240,15 @@ static void check_reading(void)
 	want(line, 0, "ok 1\nok 2\n", NULL);
 	snprintf(line, sizeof(line), "out %llu --json", (unsigned long long)first);
 	want(line, 0, "\"stream\":\"stdout\"", NULL);
-	want("out 1", 2, NULL, "#1 is session.start, which has no output");
-	want("out ID", 2, NULL, "which action?");
+	want("out 1", 2, NULL, "#1 has no output");
+	want("out ID", 2, NULL, "missing action number");
 	want("search push", 0, "fix-parser exec: git push origin main\n", NULL);
 	want("search nowhere", 1, NULL, NULL);
 	want("search git%push --json", 0, "\"kind\":\"action.requested\"", NULL);
 	want("search kind:exec make --in ID", 0, "exec: make test", NULL);
 	want("verify ID", 0, "verified: ", NULL);
 	want("verify --json", 0, "\"verdict\":\"verified\"", NULL);
-	want("verify --key zz", 2, NULL, "--key wants 64 hexadecimal digits");
+	want("verify --key zz", 2, NULL, "--key: expected 64 hexadecimal digits");
 	want("diff", 0, "-two\n+2\n+three\n", NULL);
 	want("diff --stat", 0, "a.txt", NULL);
 	want("diff --name-only --path b*", 0, NULL, NULL);
@@ -258,7 +258,7 @@ static void check_reading(void)
 	snprintf(line, sizeof(line), "diff %llu", (unsigned long long)second);
 	want(line, 0, "+three\n", NULL);
 	ok(!strstr(ran.out, "-two"), "from before the second action on");
-	want("diff --box b7", 2, NULL, "no box 'b7'");
+	want("diff --box b7", 2, NULL, "sandbox 'b7'");
 	want("diff --box b1 --json", 0, "\"path\":\"a.txt\"", NULL);
 }
 
@@ -290,11 +290,11 @@ static void check_prune(void)
 	struct stat st;
 	CLEANUP(free_ptr) char *path = NULL;
 	struct err err = ERR_INIT;
-	want("prune", 2, NULL, "remove which?");
-	want("prune --older-than soon", 2, NULL, "--older-than wants a time");
+	want("prune", 2, NULL, "missing arguments");
+	want("prune --older-than soon", 2, NULL, "--older-than: expected a time");
 	want("prune --older-than 30d", 0, NULL, "nothing to remove");
 	want("prune ID -n", 0, "would remove s-", NULL);
-	want("prune ID", 8, "would remove s-", "nothing was removed");
+	want("prune ID", 8, "would remove s-", "nothing removed");
 	ok(session_find(dir, id, &path, &err) == 0 && stat(path, &st) == 0, "it is still there");
 	want("prune ID --yes", 0, "removed s-", NULL);
 	ok(stat(path, &st) < 0, "it is gone");
@@ -306,7 +306,7 @@ static void check_new(void)
 	if (!getcwd(cwd, sizeof(cwd)) || chdir(dir) < 0)
 		return;
 	want("new my --from coding", 0, "wrote my.lua and my.script.lua\n", NULL);
-	want("new my --from coding", 2, NULL, "'my.lua' is there already");
+	want("new my --from coding", 2, NULL, "'my.lua' already exists");
 	want("new my --from coding --force", 0, "wrote my.lua", NULL);
 	want("new in --coupling inside --mirror yes", 0, "pattern: the agent runs inside the box (inside)\n", NULL);
 	want("new out --keys outside", 0, "pattern: the box is a tool of your agent (coding)\n", NULL);

@@ -85,23 +85,23 @@ static void check_lines(void)
 	static const struct {
 		const char *line, *error;
 	} bad[] = {
-		{ "evnts", "unknown command 'evnts', did you mean 'events'?" },
-		{ "xyzzy", "unknown command 'xyzzy', 'help' lists them" },
-		{ "events --folow", "unknown option '--folow' for 'events', did you mean '--follow'?" },
-		{ "events --zzz", "unknown option '--zzz' for 'events'" },
-		{ "events -z", "unknown option '-z' for 'events'" },
-		{ "events --filter", "option '--filter' for 'events' needs a value: FILTER" },
-		{ "events -n", "option '-n' for 'events' needs a value: N" },
-		{ "events --follow=yes", "option '--follow' takes no value" },
-		{ "events --f", "option '--f' for 'events' could be more than one, write it out" },
-		{ "approve", "'approve' needs a word: approve ID..." },
-		{ "defer 1 2", "'defer' does not take '2' as well: defer ID" },
-		{ "undo --again", "option '--again' for 'undo' is gone: 'undo' after the undo of a rollback restores its files; merge again with 'merge'" },
-		{ "say 'abc", "a ' is opened and not closed" },
-		{ "stop s-7k2m9q", "'stop' takes the session as an option: --in s-7k2m9q" },
-		{ "blame s-7k2m9q#4 a.c", "'blame' takes the session as an option: --at s-7k2m9q#4" },
-		{ "version s-7k2m9q", "'version' does not take 's-7k2m9q': version" },
-		{ "version 1", "'version' does not take '1': version" },
+		{ "evnts", "unknown command 'evnts'; did you mean 'events'?" },
+		{ "xyzzy", "unknown command 'xyzzy'" },
+		{ "events --folow", "events: unknown option '--folow'; did you mean '--follow'?" },
+		{ "events --zzz", "events: unknown option '--zzz'" },
+		{ "events -z", "events: unknown option '-z'" },
+		{ "events --filter", "events: missing value: --filter FILTER" },
+		{ "events -n", "events: missing value: -n N" },
+		{ "events --follow=yes", "events: option '--follow' takes no value" },
+		{ "events --f", "events: ambiguous option '--f': --follow, --filter" },
+		{ "approve", "approve: missing argument: ID" },
+		{ "defer 1 2", "defer: unexpected argument: '2'" },
+		{ "undo --again", "undo: option '--again' was removed" },
+		{ "say 'abc", "missing closing quote: '" },
+		{ "stop s-7k2m9q", "stop: unexpected argument: 's-7k2m9q'" },
+		{ "blame s-7k2m9q#4 a.c", "blame: unexpected argument: 's-7k2m9q#4'" },
+		{ "version s-7k2m9q", "version: unexpected argument: 's-7k2m9q'" },
+		{ "version 1", "version: unexpected argument: '1'" },
 	};
 	struct command_line l = COMMAND_LINE_INIT;
 	for (size_t i = 0; i < ARRAY_LEN(bad); i++)
@@ -141,7 +141,7 @@ static void check_lines(void)
 	int64_t n = 7;
 	is_str(parse(&l, "events -n 12x"), "", "numbers are checked later");
 	is_int(command_opt_int(&l, "last", 1, 100, &n, &err), -1, "12x is not a number");
-	is_str(err.text, "--last wants a whole number from 1 to 100, not '12x'", "and the error names the option");
+	is_str(err.text, "--last: expected a number from 1 to 100, got '12x'", "and the error names the option");
 	is_int(n, 7, "nothing was filled in");
 	is_str(parse(&l, "events -n 12"), "", "a number");
 	is_int(command_opt_int(&l, "last", 1, 100, &n, &err), 0, "parsed");
@@ -176,9 +176,9 @@ static void check_json(void)
 		{ "[\"deny\",\"a\\u0000b\"]", "{}", "word 1 of 'deny' is not text" },
 		{ "[\"deny\",\"1\"]", "{\"message\":{}}", "option 'message' has a value that is not text" },
 		{ "[\"deny\",\"1\"]", "{\"a=b\":\"x\"}", "invalid option name: 'a=b'" },
-		{ "[\"defer\"]", "{}", "'defer' needs a word: defer ID" },
+		{ "[\"defer\"]", "{}", "defer: missing argument: ID" },
 		{ "[\"deny\",\"1\"]", "{\"mesage\":\"x\"}",
-		  "unknown option '--mesage' for 'deny', did you mean '--message'?" },
+		  "deny: unknown option '--mesage'; did you mean '--message'?" },
 	};
 	for (size_t i = 0; i < ARRAY_LEN(bad); i++) {
 		CLEANUP(json_release) json_t *w = json_parse(bad[i].words, strlen(bad[i].words), "words", &err);

@@ -224,7 +224,7 @@ static void check_commands(void)
 	is_int(err.code, ERR_NOENT, "code kept");
 	is_str(err.text, "#405 was decided by ann 3 s ago", "text kept");
 	ok(!call(c, words("aprove", "405", NULL), &err), "unknown command");
-	is_str(err.text, "unknown command 'aprove', did you mean 'approve'?", "nearest name");
+	is_str(err.text, "unknown command 'aprove'; did you mean 'approve'?", "nearest name");
 	ok(!call(c, words("ls", NULL, NULL), &err) && err.code == ERR_USAGE, "offline commands are not for it");
 
 	json_t *flood = json_array();
