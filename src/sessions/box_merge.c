@@ -172,12 +172,14 @@ static int box_merge_conflicts(const json_t *body, struct err *err)
 		       buf_cstr(&text));
 }
 
-static void fill_body(struct box_merge *m)
+static void fill_body(struct box_merge *m, const struct box_merge_opts *o)
 {
 	json_decref(m->body);
 	m->body = m->result.body ? json_copy(m->result.body) : json_object();
 	json_put_str(m->body, "merge", m->id);
 	json_put_str(m->body, "group", m->group);
+	if (o && o->ignored)
+		json_put_flag(m->body, "with_ignored", true);
 	if (m->left)
 		json_put_int(m->body, "left", (int64_t)m->left);
 	if (json_array_size(m->taken))
@@ -189,7 +191,7 @@ static void fill_body(struct box_merge *m)
 void box_merge_fail(struct box_merge *m, const struct err *why)
 {
 	if (!m->body)
-		fill_body(m);
+		fill_body(m, NULL);
 	json_put_str(m->body, "why", why->text);
 	json_put_str(m->body, "code", err_code_name(why->code));
 }
@@ -222,7 +224,7 @@ int box_merge_run(struct box_merge *m, const struct box_merge_opts *o, bool dry,
 		rc = merge_run(&opts, &m->result, err);
 	if (rc == 0 && !m->result.clean && !dry)
 		rc = box_merge_conflicts(m->result.body, err);
-	fill_body(m);
+	fill_body(m, o);
 	if (rc < 0)
 		box_merge_fail(m, err);
 	return rc;

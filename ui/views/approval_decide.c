@@ -167,9 +167,13 @@ void approval_plan(struct ui *ui, size_t source, const struct model_action *act)
 		ui_say(ui, ROLE_DIM, "no dry run: this merge goes to another place");
 		return;
 	}
-	const char *words[] = { "merge", b->name, NULL };
+	char id[32];
+	snprintf(id, sizeof(id), "#%" PRIu64, b->id);
+	const char *words[] = { "merge", id, NULL };
 	json_t *opts = json_object();
 	json_put_flag(opts, "dry-run", true);
+	if (json_flag(args, "ignored", false))
+		json_put_flag(opts, "ignored", true);
 	if (strcmp(mode, "branch") != 0)
 		json_put_flag(opts, mode, true);
 	else if (branch)

@@ -31,12 +31,18 @@ static void merge_card_files(struct text *t, struct source *s, const struct chan
 
 static void merge_card_drift(struct text *t, const struct review *v)
 {
-	if (v->nr_drifted == 0)
+	const char *files = fmt_plural(t->arena, (int64_t)v->nr_drifted, "file", "files");
+	if (v->nr_drifted == 0 && !v->drift_more)
 		text_puts(t, ROLE_OK, "drift      none recorded since the sandbox opened");
+	else if (v->drift_more)
+		text_putf(
+			t, ROLE_WARN,
+			"drift      %s and up to %" PRId64
+			" more changed in your repository; %zu of the first here too, of the others unknown",
+			files, v->drift_more, v->nr_drifted_here);
 	else
 		text_putf(t, ROLE_WARN,
-			  "drift      %s changed in your repository, %zu of them here too",
-			  fmt_plural(t->arena, (int64_t)v->nr_drifted, "file", "files"),
+			  "drift      %s changed in your repository, %zu of them here too", files,
 			  v->nr_drifted_here);
 }
 
@@ -48,36 +54,78 @@ static void merge_card_conflict(struct text *t, const json_t *conflict)
 	text_add(t, ROLE_FAILED, "!", line.data, line.len, 0);
 }
 
-/* A merge that was done tells; else the newest dry run of these files. */
-static void merge_card_conflicts(struct text *t, struct source *s, const struct model_box *b,
-				 const struct model_action *act)
+/* Why the plan @o, recorded at @planned, says nothing of merge @act as it is now; NULL: it does. */
+static const char *plan_differs(struct source *s, const struct model_box *b, const json_t *o,
+				const struct model_action *act)
 {
-	bool old = b && b->planned < b->changed;
-	uint64_t planned = b ? b->planned : 0;
-	if (act->started || !planned) {
-		if (act->started)
-			text_puts(t, ROLE_DIM, "conflicts  the end of the merge names them");
-		else
-			text_puts(t, ROLE_WARN,
-				  "conflicts  not checked: r plans the merge (merge --dry-run)");
-		return;
-	}
-	CLEANUP(json_release) json_t *o = source_body(s, planned);
+	CLEANUP(json_release) json_t *req = source_body(s, act->id);
+	const json_t *args = json_object_get(req, "args"), *counts = json_object_get(o, "counts");
+	if (strcmp(json_str(o, "mode", "branch"), json_str(args, "mode", "branch")) != 0)
+		return "was of another mode";
+	if (json_object_get(args, "into"))
+		return "was for another folder";
+	if (json_object_get(o, "left") || json_object_get(o, "taken") ||
+	    json_int(counts, "left", 0) > 0)
+		return "was of some of the files";
+	if (json_flag(o, "with_ignored", false) != json_flag(args, "ignored", false))
+		return "treated ignored files differently";
+	if (b->planned < b->changed)
+		return "came before the newest change";
+	for (size_t i = 0; i < s->model.nr_drifts; i++)
+		if (s->model.drift[i].box == b->id && s->model.drift[i].seq > b->planned)
+			return "came before a change in your repository";
+	return NULL;
+}
+
+static size_t plan_conflicts(const json_t *o)
+{
 	const json_t *targets = json_object_get(o, "targets");
-	size_t nr = 0;
+	size_t nr = json_array_size(json_object_get(o, "between"));
 	for (size_t i = 0; i < json_array_size(targets); i++)
 		nr += json_array_size(json_object_get(json_array_get(targets, i), "conflicts"));
-	const char *when = arena_printf(t->arena, "(dry run #%" PRIu64 "%s)", planned,
-					old ? ", before the newest change" : "");
-	if (nr == 0)
-		text_putf(t, old ? ROLE_WARN : ROLE_OK, "conflicts  none %s", when);
+	return nr;
+}
+
+static void merge_card_planned(struct text *t, struct source *s, const struct model_box *b,
+			       const struct model_action *act)
+{
+	CLEANUP(json_release) json_t *o = source_body(s, b->planned);
+	const json_t *targets = json_object_get(o, "targets");
+	const char *differs = plan_differs(s, b, o, act), *why = json_str(o, "why", NULL);
+	size_t nr = plan_conflicts(o);
+	if (!o)
+		text_putf(t, ROLE_WARN, "conflicts  unknown: dry run #%" PRIu64 " was removed",
+			  b->planned);
+	else if (why)
+		text_putf(t, ROLE_FAILED, "conflicts  unknown: dry run #%" PRIu64 " failed: %s",
+			  b->planned, one_line(why, t->arena));
+	else if (differs)
+		text_putf(t, ROLE_WARN,
+			  "conflicts  unknown: dry run #%" PRIu64
+			  ", which found %zu, %s; r plans again",
+			  b->planned, nr, differs);
+	else if (nr == 0)
+		text_putf(t, ROLE_OK, "conflicts  none in dry run #%" PRIu64, b->planned);
 	else
-		text_putf(t, ROLE_FAILED, "conflicts  %zu %s", nr, when);
+		text_putf(t, ROLE_FAILED, "conflicts  %zu in dry run #%" PRIu64, nr, b->planned);
 	for (size_t i = 0; i < json_array_size(targets); i++) {
 		const json_t *list = json_object_get(json_array_get(targets, i), "conflicts");
 		for (size_t k = 0; k < json_array_size(list) && k < CARD_FILES; k++)
 			merge_card_conflict(t, json_array_get(list, k));
 	}
+}
+
+/* A merge that was done tells; else the newest dry run of these files. */
+static void merge_card_conflicts(struct text *t, struct source *s, const struct model_box *b,
+				 const struct model_action *act)
+{
+	if (act->started)
+		text_puts(t, ROLE_DIM, "conflicts  the end of the merge names them");
+	else if (!b || !b->planned)
+		text_puts(t, ROLE_WARN,
+			  "conflicts  not checked: r plans the merge (merge --dry-run)");
+	else
+		merge_card_planned(t, s, b, act);
 }
 
 static void merge_card_tests(struct text *t, const struct review *v, size_t most)
@@ -92,8 +140,12 @@ static void merge_card_tests(struct text *t, const struct review *v, size_t most
 			  one_line(c->cmd, t->arena), c->action,
 			  c->old ? ", before the newest change" : "");
 	}
-	if (v->nr_checks == 0)
-		text_puts(t, ROLE_WARN, "last test  no test ran in this sandbox");
+	if (v->nr_checks == 0 && v->checks_all)
+		text_puts(t, ROLE_WARN, "last test  no command of this sandbox looks like a test");
+	else if (v->nr_checks == 0)
+		text_putf(t, ROLE_WARN,
+			  "last test  unknown: none of the newest %d commands looks like a test",
+			  REVIEW_LOOK_BACK);
 }
 
 void merge_card(struct text *t, struct source *s, const struct model_action *act, bool brief)

@@ -9,8 +9,6 @@
 #include "ui/views/review_priv.h"
 #include "ui/rows/row.h"
 
-enum { LOOK_BACK = 64 }; /* commands of the box, newest first */
-
 static bool review_checks_one_of(const char *word, size_t len, const char *const *list)
 {
 	for (; *list; list++)
@@ -91,12 +89,14 @@ void review_checks(struct review *v, struct source *s)
 	const struct model_box *b = model_box(m, v->box_id);
 	size_t looked = 0;
 	v->nr_checks = 0;
-	for (size_t i = m->nr_actions;
-	     b && i > 0 && looked < LOOK_BACK && v->nr_checks < REVIEW_CHECKS; i--) {
+	v->checks_all = true;
+	for (size_t i = m->nr_actions; b && i > 0 && v->nr_checks < REVIEW_CHECKS; i--) {
 		const struct model_action *act = &m->action[i - 1];
 		if (act->box != v->box_id || strcmp(act->kind, "exec") != 0 || !act->started)
 			continue;
-		looked++;
+		v->checks_all = looked++ < REVIEW_LOOK_BACK;
+		if (!v->checks_all)
+			break;
 		CLEANUP(json_release) json_t *o = source_body(s, act->id);
 		const char *cmd = o ? action_what(o, v->arena) : "";
 		if (!looks_like_check(cmd) || review_checks_known(v, cmd))

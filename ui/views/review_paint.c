@@ -220,6 +220,9 @@ static void paint_foot(struct review *v, struct area a)
 /* Files that the user changed while the box was in use. */
 static const char *drift_note(const struct review *v)
 {
+	if (v->drift_more)
+		return arena_printf(v->arena, "base changed: %zu and more, %zu here", v->nr_drifted,
+				    v->nr_drifted_here);
 	if (!v->nr_drifted)
 		return "";
 	return v->nr_drifted_here ? arena_printf(v->arena, "base changed: %zu, %zu here",

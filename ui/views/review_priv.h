@@ -12,6 +12,8 @@
 #include "ui/rows/who.h"
 
 enum { REVIEW_WHOSE = 6, REVIEW_LEFT = 36, REVIEW_WIDE = 100, REVIEW_SIDE = 60, REVIEW_CHECKS = 4 };
+/* commands of a sandbox that are looked at for checks, newest first */
+enum { REVIEW_LOOK_BACK = 64 };
 
 /* outlives a recalc: parts seen here, and keys pressed but not yet recorded */
 struct own_word {
@@ -50,6 +52,7 @@ struct review {
 	bool *drifted;
 	/* files of the base; of these, changed in the box as well */
 	size_t nr_drifted, nr_drifted_here;
+	int64_t drift_more;	 /* files that base.drift events count but don't name */
 	struct blaming *whosing; /* outlives a recalc: who brought the lines of a file */
 	struct object_id whose_of;
 	uint64_t whose_box;
@@ -63,6 +66,7 @@ struct review {
 	const char *into;	     /* the folder on the host that it came from; NULL none */
 	struct review_check check[REVIEW_CHECKS];
 	size_t nr_checks;
+	bool checks_all; /* no command of the sandbox was left unread for them */
 	struct text text;
 	struct text_diff side_lines;
 	size_t text_top;

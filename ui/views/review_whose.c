@@ -31,12 +31,14 @@ void review_drift(struct review *v, struct source *s)
 	struct strv known = STRV_INIT;
 	v->drifted = arena_alloc(v->arena, (v->nr + 1) * sizeof(*v->drifted));
 	v->nr_drifted = v->nr_drifted_here = 0;
+	v->drift_more = 0;
 	for (size_t i = 0; i < s->model.nr_drifts; i++) {
 		if (s->model.drift[i].box != v->box_id)
 			continue;
 		CLEANUP(json_release) json_t *o = source_body(s, s->model.drift[i].seq);
 		const char *repo = json_str(o, "repo", "");
 		const json_t *list = json_object_get(o, "changes");
+		v->drift_more += json_int(o, "more", 0);
 		for (size_t k = 0; k < json_array_size(list) && !*repo; k++)
 			note_drift(v, json_array_get(list, k), &known);
 		/* its paths are below the repository */

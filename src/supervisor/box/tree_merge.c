@@ -284,6 +284,8 @@ static void merge_done(struct tree_op *op)
 		json_put_str(body, "code", err_code_name(op->err.code));
 	}
 	json_put_str(body, "merge", m->id);
+	if (m->ignored)
+		json_put_flag(body, "with_ignored", true);
 	if (m->left)
 		json_put_int(body, "left", (int64_t)m->left);
 	if (m->taken)
