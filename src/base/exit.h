@@ -1,5 +1,4 @@
-/* What the program's exit status says. Each number keeps its meaning for ever; scripts depend on
- * it. */
+/* The program's exit statuses. Each number keeps its meaning permanently; scripts depend on it. */
 #ifndef BASE_EXIT_H
 #define BASE_EXIT_H
 

@@ -22,7 +22,7 @@ struct digest {
 	uint64_t unmerged; /* files that no merge has brought back */
 };
 
-/* Fills @out; never fails: what can't be read is "unreadable", with the reason. */
+/* Fills @out; never fails: an unreadable session is "unreadable", with the reason. */
 void digest_of(struct digest *out, const struct catalog *c, const struct session_file *f);
 /* When it started, without the figures: the first event alone; 0: unknown. */
 int64_t digest_begun(const struct catalog *c, const struct session_file *f);

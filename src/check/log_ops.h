@@ -5,7 +5,7 @@
  *   log.count   {filter} -> {n}
  *   log.row     {id} -> {row}
  *   log.sql     {sql} -> {rows: [{column: value}]}; at most LOG_SQL_MAX rows, else an error that
- *               says so
+ *               reports the limit
  *   log.output  {id, stream: out, err, pty} -> {text, cut}: first and last LOG_OUTPUT_MAX / 2 bytes
  *   log.grep    {regex: POSIX extended} -> {ids}: actions whose output has it
  *   log.changes {id?: of this action only} -> {changes: [{id, box, op, path, by: [actions], agents:

@@ -144,7 +144,7 @@ static bool log_tree_lookup(struct session *s, const struct object_id *root, con
 		    type != OBJECT_TREE || !log_tree_entry(&raw, p, len, &at, &folder))
 			return false;
 		if (!slash) {
-			/* what lies in it is paths of their own */
+			/* its files have paths of their own */
 			*out = folder ? (struct object_id){ { 0 } } : at;
 			return true;
 		}

@@ -253,7 +253,7 @@ static json_t *physical_of(const char *at)
 	return physical;
 }
 
-/* Where the check stands, and the events; what has neither points at nothing. */
+/* The place of the check, and the events; an item without either has no location. */
 static json_t *report_locations(const struct report *r, const struct report_item *it)
 {
 	if (!it->at && !it->nr_seq)

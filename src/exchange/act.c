@@ -19,7 +19,7 @@ static void act_put(json_t **where, const struct event *ev)
 	*where = act_parse(ev);
 }
 
-/* What a person has put instead stands in the start; what he left alone in the request. */
+/* The start has the fields that a user edited; the request has the others. */
 static void act_edited(struct act *a, const struct event *ev)
 {
 	json_t *started = act_parse(ev);

@@ -1,5 +1,5 @@
-/* One action with all that led to it and came of it, gathered from its events (a few rows by an
- * index: the cost does not depend on the session's length). Reading only. */
+/* One action with its causes and results, gathered from its events (a few rows by an index: the
+ * cost does not depend on the session's length). Reading only. */
 #ifndef EXCHANGE_ACT_H
 #define EXCHANGE_ACT_H
 
@@ -14,7 +14,7 @@ struct act {
 	/* bodies; owned; NULL where there is none (or it was redacted) */
 	json_t *wanted;
 	json_t *judged, *decided, *ended, *reply, *asked;
-	/* what ran when a person had edited it: "wanted" with what he put instead; else NULL */
+	/* the command after a user's edit: "wanted" with the edited fields; else NULL */
 	json_t *edited;
 	json_t *snapshot; /* body of the newest snapshot.taken that it caused */
 	uint64_t snapshot_seq, decided_seq;
@@ -29,7 +29,7 @@ const char *act_kind(const struct act *a); /* "exec", "model", ... */
 const char *act_tool(const struct act *a); /* never NULL */
 /* one line: the command, path, host; of what ran, if a person edited it */
 void act_what(const struct act *a, struct buf *out);
-/* The same of what had been wanted before a person edited it. False, and nothing: it was not
+/* The same of the requested command, before a user's edit. False, and nothing: it was not
  * edited. */
 bool act_proposed(const struct act *a, struct buf *out);
 /* "ok", "denied", ...; "open" while it has not ended. */

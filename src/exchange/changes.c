@@ -137,7 +137,7 @@ int snapshot_changes(struct session *s, const json_t *body, json_t **out, struct
 
 struct side { /* of one path */
 	unsigned mode;
-	struct object_id oid; /* null: not there, or nothing is said */
+	struct object_id oid; /* null: missing, or not in the tree */
 	bool told;	      /* one of the two trees speaks of it: it differs from the base */
 	struct object_id under;
 	unsigned under_mode;

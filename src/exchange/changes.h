@@ -7,10 +7,10 @@
 #include "base/json.h"
 #include "record/read/session.h"
 
-/* The body (owned) of the snapshot @ev as the history of its layer has it. A box that took
- * another's place (resume, fork of a session) lists at its opening all that differs from the base:
- * its history goes on with the files of that other ("prev"), and what the opening changed is only
- * what differs from those, to be read from the trees ("more"). */
+/* The body (owned) of the snapshot @ev in the history of its layer. A sandbox that replaced
+ * another (resume, fork of a session) lists all differences from the base at its opening. Its
+ * history continues the files of the other one ("prev"), so its real changes are the differences
+ * from those, read from the trees ("more"). */
 json_t *snapshot_in_history(struct session *s, const struct event *ev, struct err *err);
 
 /* An array (owned) of objects as in the body: op, path, kind, mode, oid, was, hash_only, ...; sizes
@@ -19,9 +19,9 @@ json_t *snapshot_in_history(struct session *s, const struct event *ev, struct er
 NODISCARD int snapshot_changes(struct session *s, const json_t *body, json_t **out,
 			       struct err *err);
 
-/* Of a list that was cut: did the snapshot change @path? Looks up the one path in its trees and in
- * those before it, so that a long chain is not read. 1 and *mode, *oid (null: it is gone) of now;
- * 0: it did not; -1. */
+/* Of a truncated list: did the snapshot change @path? Looks up this path in its trees and in
+ * those before it, so that a long chain is not read. Returns 1 with the current *mode and *oid
+ * (null: removed), 0 if not, or -1. */
 NODISCARD int snapshot_changed(struct session *s, const json_t *body, const char *path,
 			       unsigned *mode, struct object_id *oid, struct err *err);
 

@@ -1,12 +1,12 @@
-/* Exporters: a session in a foreign format. One file and one row of exporters.def each;
- * what all of them need is here and in act.h (one action), steps.h (what an agent said and did, in
- * order) and states.h (files at an event).
+/* Exporters: a session in a foreign format. One file and one row of exporters.def each. Their
+ * common parts are here, in act.h (one action), steps.h (an agent's messages and actions, in
+ * order), and states.h (files at an event).
  *
  * 1. An exporter reads committed events and streams: its memory does not grow with the number of
- * actions. 2. It writes nothing but to where it is told. The caller gives it a place beside the
- * wanted one and renames that after
- *    success, so there is never half of a file; standard output is given only what is whole, too.
- * 3. What its format cannot say it counts with export_lacks, and people are told. One thread. */
+ *    actions.
+ * 2. It writes only to the given place. The caller passes a path beside the final one and renames
+ *    it after success, so there is never half a file. Standard output gets only complete data, too.
+ * 3. Data that its format can't hold is counted with export_lacks and reported. One thread. */
 #ifndef EXCHANGE_EXPORT_H
 #define EXCHANGE_EXPORT_H
 

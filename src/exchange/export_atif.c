@@ -1,7 +1,7 @@
-/* ATIF 1.7, the Agent Trajectory Interchange Format: one document, the agents of a session as
- * embedded trajectories where there are several or a script acted by itself. Rules kept: step ids
- * count from 1; only agent steps have model, calls and metrics; every source_call_id names a call
- * of the same step; llm_call_count 0 = no model was asked, and no metrics then. */
+/* ATIF 1.7, the Agent Trajectory Interchange Format: one document. Agents are embedded
+ * trajectories if there are several or the script acted itself. Rules: step ids count from 1;
+ * only agent steps have model, calls, and metrics; every source_call_id names a call of the same
+ * step; llm_call_count 0 = no model was called, and then there are no metrics. */
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,11 +1,11 @@
 /* asciicast 2 and 3 (docs of asciinema: "asciicast v2", "asciicast v3"): a session as a terminal
- * recording. An action begins with a line like a prompt and a marker "#405 exec make test", so that
- * a player stops at actions; its output follows with the times that it had, and a line for its end
- * where that was not plain.
+ * recording. An action starts with a line like a prompt and a marker "#405 exec make test", so that
+ * a player stops at actions. Its output follows with its own times, and a line for an end other
+ * than plain success.
  *
  * Output is recorded in segments that are closed a little after their last byte, so pieces of
- * several actions come slightly out of order: they wait in a heap until nothing earlier can come
- * any more (HORIZON) or it is full (HEAP_BYTES). */
+ * several actions come slightly out of order. They wait in a heap until no earlier piece can
+ * come (HORIZON) or the heap is full (HEAP_BYTES). */
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,11 +1,11 @@
-/* The whole history as ordinary commits in a new bare repository, written by `git fast-import`: one
- * branch for each layer (boxes/NAME, with several repositories boxes/NAME/REPO), a first commit
- * with the files of the base that the session came to touch, then one for each snapshot: author is
- * the agent, or the person who put files back; trailers name event, action, verdict and who
- * approved.
+/* The whole history as ordinary commits in a new bare repository, written by `git fast-import`.
+ * There is one branch for each layer (boxes/NAME, with several repositories boxes/NAME/REPO). A
+ * first commit has the base's files that the session touched; then comes one for each snapshot. Its
+ * author is the agent, or the user who restored files; trailers name event, action, verdict, and
+ * approver.
  *
- * Lists of changes are read, trees only where a list was cut. What a box's own .git held is left
- * out; so is a content that the record does not hold (hash only): the commit says so in a trailer
+ * Lists of changes are read, and trees only if a list was truncated. A sandbox's own .git is
+ * left out. So is a content that is recorded only as a hash: a trailer of the commit names it,
  * and the file keeps its last known bytes. */
 #include <errno.h>
 #include <fcntl.h>
@@ -292,7 +292,8 @@ static void export_git_one_snapshot(struct history *h, const char *ref, const st
 		export_lacks(h->x, "contents of %.200s", buf_cstr(&missing));
 }
 
-/* --- the base: what was there before it was touched first --- */
+/* --- the base: files before their first change
+ * -------------------------------------------------- */
 
 static void look_at_base(struct history *h, const json_t *changes)
 {

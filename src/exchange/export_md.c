@@ -1,6 +1,5 @@
-/* A report for people in Markdown: what was asked, by whom it was done, every action with its
- * verdict, decision and end, and what failed. Recorded text stands in code, where Markdown means
- * nothing. */
+/* A report in Markdown: the task, its agents, every action with its verdict, decision, and end,
+ * and the failures. Recorded text is in code blocks, where Markdown has no meaning. */
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -81,7 +80,7 @@ static void put_act(struct report *r, const struct act *a)
 	fprintf(out, ": %s, %s\n", buf_cstr(&how), buf_cstr(&span));
 	const char *own =
 		json_str(json_object_get(json_object_get(a->wanted, "args"), "who"), "name", NULL);
-	if (own) /* what people do themselves is no agent's */
+	if (own) /* a user's own command belongs to no agent */
 		fputs("    - by ", out), put_code(out, own, strlen(own)),
 			fputs(" (the name is claimed)\n", out);
 	if (rules.len)

@@ -1,18 +1,15 @@
 /* Importers: sessions of agents that we never ran, as the same tables. One file and one row of
- * importers.def each; what they call is here.
+ * importers.def each; the functions they call are here.
  *
- * 1. An import claims nothing that the file does not say: its actions have no verdict and no
- * action.started (nobody judged
- *    them here), their bodies have "imported": true, and session.start says from which file and
- *    form.
- * 2. What cannot be read is an import.gap with its line; what means nothing to us is kept as
- * import.line. Nothing is skipped
- *    silently, nothing crashes.
- * 3. Time and memory are linear in the file. So model.call names only the messages that are new
- * since the call before;
- *    "before" says how many there were.
- * 4. Times are those of the file (it may have none: then the time of the import); they never go
- * backwards. One thread. */
+ * 1. An import claims only the facts in the file. Its actions have no verdict and no action.started
+ *    (no policy check happened here), their bodies have "imported": true, and session.start names
+ *    the file and its format.
+ * 2. An unreadable part is an import.gap with its line; a part without a meaning here is kept as
+ *    import.line. Nothing is skipped silently, nothing crashes.
+ * 3. Time and memory are linear in the file. So model.call names only the new messages since the
+ *    call before; "before" counts the earlier ones.
+ * 4. Times are those of the file (without them: the time of the import); they never go
+ *    backwards. One thread. */
 #ifndef EXCHANGE_IMPORT_H
 #define EXCHANGE_IMPORT_H
 
@@ -88,7 +85,7 @@ void import_say(struct import *im, const char *role, const char *text, bool peop
 /* An answer of a model and the calls that it asks for ([{id,name,args}]; may be NULL). */
 void import_reply(struct import *im, const char *model, const char *text, const json_t *calls,
 		  const struct usage *u, const char *stop);
-/* A call of a tool and what came of it. A result without its call is a gap. @code: -1 = unknown. */
+/* A call of a tool and its result. A result without its call is a gap. @code: -1 = unknown. */
 void import_call(struct import *im, const char *id, const char *name, const json_t *args);
 void import_result(struct import *im, const char *id, const char *text, size_t len, bool failed,
 		   int code);
@@ -120,13 +117,13 @@ json_t *import_document(FILE *in, struct err *err) NODISCARD;
 /* JSON, also as Python writes it: NaN and Infinity, which JSON has not, become null. @what: in
  * words. NULL and @err. */
 json_t *import_json(const char *text, size_t len, const char *what, struct err *err) NODISCARD;
-/* A call for import_reply's list; what is no object counts as none. Owned. And all calls of such a
- * list. */
+/* A call for import_reply's list; a value other than an object counts as empty. Owned. And all
+ * calls of such a list. */
 json_t *import_call_of(const char *id, const char *name, const json_t *args);
 void import_calls(struct import *im, const json_t *calls);
 /* A sum of USD as micro-USD; -1 = unknown. */
 int64_t import_uusd(const json_t *o, const char *key);
-/* The text of a content that is a string or a list of parts with "text"; what is no text is named
+/* The text of a content that is a string or a list of parts with "text"; other parts are named
  * "[image]". Owned. */
 char *import_text(const json_t *content);
 

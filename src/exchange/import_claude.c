@@ -124,7 +124,7 @@ static void on_assistant(struct claude *c, struct import *im, const json_t *m, s
 	}
 }
 
-/* A command that did not fail ended with 0; one that goes on in the background has not ended. */
+/* A command without a failure ended with 0; one that continues in the background has not ended. */
 static int import_claude_code_of(const json_t *result)
 {
 	return json_object_get(result, "stdout") && !json_flag(result, "interrupted", false) &&

@@ -215,7 +215,7 @@ static double seconds_of(const char *ts)
 struct copied {
 	double began, last; /* times of the first line and of the newest that may be a copy */
 	char *id;
-	/* it says that it continues another; the other's own head stands in it */
+	/* forked: it claims to continue another session; other: that session's own head is in it */
 	bool forked, other;
 	/* lines: the newest that ends an answer; the first of a turn behind that */
 	size_t answered, turn;

@@ -1,16 +1,13 @@
 /* Inspect's eval log: each sample is an agent.
  *
- * 1. What was said is in the sample's messages; what each answer cost, and when it came, in its
- * model events. A message is an
- *    answer of a model when it names one, says that it was generated, or a model event holds it:
- *    older logs name no model,
- *    and what a script has put into a conversation is no answer.
- * 2. Model events that no message goes back to (those who grade, agents below the agent) are
- * answers of an agent of their own,
- *    named after the part of the evaluation in which they stand.
- * 3. Tokens that the sample's sums have beyond those of its answers are spent by no single answer.
- * 4. Long texts stand under "attachments" and are put back; scores and errors are kept as they
- * are. */
+ * 1. The conversation is in the sample's messages; the cost and time of each answer are in its
+ *    model events. A message is an answer of a model if it names one, is marked as generated, or a
+ *    model event holds it. Older logs name no model, and a message that a script has added to a
+ *    conversation is not an answer.
+ * 2. Model events without a message (graders, agents below the agent) are answers of an agent of
+ *    their own, named after their part of the evaluation.
+ * 3. Tokens in the sample's sums beyond those of its answers belong to no single answer.
+ * 4. Long texts are under "attachments" and are put back; scores and errors are kept unchanged. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -23,8 +20,8 @@ struct sample {
 	const char *name, *model; /* of the evaluation */
 	json_t *by_id;		  /* id of an answer -> index of its model event */
 	json_t *tools;		  /* id of a call -> its tool event */
-	bool *taken;		  /* model events that a message goes back to */
-	size_t told, next;	  /* events up to here are told; where the next answer may stand */
+	bool *taken;		  /* model events that belong to a message */
+	size_t told, next;	  /* events up to here are imported; where the next answer may be */
 	struct usage sum;
 };
 
@@ -40,7 +37,7 @@ static json_t *import_inspect_whole(const json_t *sample, const json_t *j)
 	return json_is_string(text) ? json_incref(text) : json_deep_copy(j);
 }
 
-/* What models think is no part of what they say. */
+/* A model's thinking is not part of its text. */
 static char *import_inspect_text_of(const json_t *sample, const json_t *content)
 {
 	CLEANUP(json_release)
@@ -163,7 +160,7 @@ static void import_inspect_reply(struct sample *s, const json_t *m, const json_t
 	import_calls(s->im, calls);
 }
 
-/* What came of a call; of one that failed with nothing to show: why. */
+/* The result of a call; of a failed call without output: the cause. */
 static void import_inspect_result(struct sample *s, const char *id, const json_t *content,
 				  const json_t *error)
 {

@@ -10,8 +10,8 @@
 
 #include "exchange/act.h"
 
-/* The span of an action that has ended. @content: with what was said and printed (at most 16 KiB of
- * each). New reference. */
+/* The span of an ended action. @content: with messages and output (at most 16 KiB of each). New
+ * reference. */
 json_t *otlp_action(const struct act *a, struct session *s, const char uuid[33], bool content);
 /* Of an agent, from its agent.start to @end_us; @end: body of agent.end or NULL. */
 json_t *otlp_agent(struct session *s, uint64_t agent, int64_t begin_us, int64_t end_us,

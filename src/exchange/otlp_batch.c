@@ -57,7 +57,7 @@ static void otlp_batch_put_header(struct otlp_batch *b, struct session *s, const
 		otlp_batch_put_agent(b, s, h->agent, h->ts_us, uuid);
 }
 
-/* Goes on until the batch is full or @upto is reached. */
+/* Continues until the batch is full or @upto is reached. */
 static int otlp_batch_put_ended(struct otlp_batch *b, struct session *s, const char uuid[33],
 				struct err *err)
 {

@@ -1,11 +1,11 @@
-/* What a running session has to say to an OTLP collector now: the spans of what has ended behind an
- * event, as one request for /v1/traces, and how the session stands, as one for /v1/metrics.
+/* The data of a running session for an OTLP collector: the spans that have ended after an event, as
+ * a request for /v1/traces, and the session's state, as one for /v1/metrics.
  *
- * Read from committed events: the session file itself is the queue, so nothing is kept in memory
- * for a collector that is away, and nothing is lost to it. One batch holds at most OTLP_SPANS
- * spans, or about OTLP_BYTES bytes; `more` says that there are others. A span is made when what it
- * stands for has ended; its ids are those of `export -F otlp`, so that a span that is sent twice is
- * the same one. tree.after is in it when the snapshot was there by then. Any thread. */
+ * Read from committed events. The session file itself is the queue, so nothing is kept in memory
+ * for an unreachable collector, and nothing is lost. One batch holds at most OTLP_SPANS spans,
+ * or about OTLP_BYTES bytes; `more` is set if there are others. A span is made when its subject
+ * has ended. Its ids are those of `export -F otlp`, so that a span sent twice is the same one.
+ * tree.after is included if the snapshot was there by then. Any thread. */
 #ifndef EXCHANGE_OTLP_BATCH_H
 #define EXCHANGE_OTLP_BATCH_H
 
@@ -27,7 +27,7 @@ struct otlp_state {
 struct otlp_batch {
 	uint64_t after; /* events behind this one */
 	uint64_t upto;	/* and not behind this one */
-	bool content;	/* with what was said and printed */
+	bool content;	/* with messages and output */
 	/* the session ends: its own span too, and those of agents that have no end */
 	bool last;
 	bool ok;	      /* last: it was a success */

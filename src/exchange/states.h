@@ -1,18 +1,14 @@
-/* The files of a session's boxes at any event, and how they came to be so; from snapshots alone.
+/* The files of a session's sandboxes at any event, and their history; from snapshots alone.
  *
- * 1. The snapshots of a layer (one repository of one box) are a chain (body "prev"); walking it
- * costs what there are
- *    snapshots, not events, and reads their lists of changes, not their trees. Only where a list
- *    was cut ("more") is the
- *    path looked up in the tree.
- * 2. A forked box goes on with the chain of the box that it was copied from, one in the place of
- * another (resume) with that
- *    one's (changes.h).
- * 3. A box in which a recorded command was run again (redo) is a trial: where no box is named, its
- * files do not count beside
+ * 1. The snapshots of a layer (one repository of one sandbox) are a chain (body "prev"). Walking it
+ *    costs the number of snapshots, not of events, and reads their lists of changes, not their
+ *    trees. Only if a list was truncated ("more") is the path looked up in the tree.
+ * 2. A forked sandbox continues the chain of the sandbox that it was copied from. A sandbox that
+ *    replaced another (resume) continues that one's (changes.h).
+ * 3. A sandbox of a repeated command is a trial: unless it is named, its files don't count beside
  *    those of others, except at an event of its own.
- * 4. What no snapshot ever touched is as in the base, whose bytes the record does not hold. Reading
- * only; one thread. */
+ * 4. Files that no snapshot touched are as in the base, whose bytes are not recorded. Reading
+ *    only; one thread. */
 #ifndef EXCHANGE_STATES_H
 #define EXCHANGE_STATES_H
 
@@ -31,9 +27,9 @@ struct layers_at {
 };
 #define LAYERS_AT_INIT ((struct layers_at){ 0 })
 void layers_at_release(struct layers_at *l);
-/* Every layer as it was after event @seq, with what had ended by then (of an action: with what it
- * did: settled.h); 0 = at the end. A box whose place another had taken by then is left out. @box:
- * only the box of this name or number (NULL = all); ERR_NOENT when there is none such. */
+/* Every layer after event @seq, with all effects that had ended (of an action: with its own:
+ * settled.h); 0 = at the end. A sandbox that was replaced before @seq is left out. @box: only
+ * the sandbox of this name or number (NULL = all); ERR_NOENT for an unknown one. */
 NODISCARD int layers_at(struct layers_at *out, struct session *s, uint64_t seq, const char *box,
 			struct err *err);
 

@@ -239,7 +239,7 @@ static void look_at_request(struct steps *st, const struct event *ev, const json
 
 static void exchange_steps_on_event(struct steps *st, const struct event *ev, json_t *body)
 {
-	/* kinds are numbers of a file: what else there is is no part of a conversation */
+	/* kinds are numbers in a file: other kinds are not part of a conversation */
 	switch (ev->kind) {
 	case EV_AGENT_SAY:
 		close_step(st);

@@ -1,13 +1,11 @@
-/* What was said and done by one agent, in order, as conversation formats (ATIF, Inspect, reports)
- * want it: a person's or system's text, or one answer of a model with the tools that it called and
- * what each call gave.
+/* One agent's messages and actions in order, for conversation formats (ATIF, Inspect, reports): a
+ * user's or system's text, or one answer of a model with its tool calls and their results.
  *
- * 1. A step is complete when it is given out: one turn of one agent is held at a time. 2. Which
- * action belongs to which call of the answer: the first one that is left with the call's tool, in
- * order. Actions
- *    that no answer asked for stand as calls of their own, "a405" for action 405.
- * 3. What the model was told of a call is taken from the next request (message of role "tool" for
- * that call). Reading only; one thread. */
+ * 1. A step is complete when it is delivered: one turn of one agent is in memory at a time.
+ * 2. An action belongs to the first remaining call of the answer with its tool, in order. Actions
+ *    that no answer requested become calls of their own, "a405" for action 405.
+ * 3. A call's result for the model is taken from the next request (message of role "tool" for
+ *    that call). Reading only; one thread. */
 #ifndef EXCHANGE_STEPS_H
 #define EXCHANGE_STEPS_H
 

@@ -18,8 +18,8 @@ struct unzip {
 	size_t max; /* bytes of one file, unpacked */
 };
 
-/* Reads @in from its beginning. ERR_PARSE: it is no archive, or it breaks off; what was whole
- * before has been told. */
+/* Reads @in from its start. ERR_PARSE: not an archive, or a truncated one; intact files before
+ * that were passed on. */
 NODISCARD int unzip_each(FILE *in, const struct unzip *u, struct err *err);
 
 #endif

@@ -47,8 +47,8 @@ static bool is_string_c1(uint32_t c) /* OSC, DCS, APC, PM, SOS as one character 
 	return c == 0x9d || c == 0x90 || c == 0x9f || c == 0x9e || c == 0x98;
 }
 
-/* The character behind an escape. A control does not end the escape, a terminal carries it out and
- * goes on: so does this. */
+/* The character behind an escape. A terminal executes a control inside an escape and continues;
+ * so does this. */
 static void vetted_put_escaped(struct vetted *v, uint32_t c, struct buf *out)
 {
 	char bytes[4];

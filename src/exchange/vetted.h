@@ -1,9 +1,9 @@
 /* Recorded output for a terminal or player, chunk by chunk.
  *
- * Of a pipe: lines end with CR LF, colours stay, every other control is shown as text. Of a
- * terminal (pty): what draws stays; strings that speak to the terminal itself (OSC, DCS, APC, PM,
- * SOS: titles, the clipboard, links) are left out. The result is always whole, valid UTF-8; what is
- * not becomes U+FFFD or is shown. */
+ * Of a pipe: lines end with CR LF, colors stay, every other control is shown as text. Of a
+ * terminal (pty): drawing stays; strings for the terminal itself (OSC, DCS, APC, PM, SOS:
+ * titles, the clipboard, links) are left out. The result is always complete, valid UTF-8;
+ * invalid bytes become U+FFFD or are shown. */
 #ifndef EXCHANGE_VETTED_H
 #define EXCHANGE_VETTED_H
 

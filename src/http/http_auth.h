@@ -10,8 +10,8 @@
 NODISCARD int http_auth_address(const char *s, char **host, uint16_t *port, struct err *err);
 /* "http://HOST:PORT"; owned. @host without brackets. */
 char *http_auth_url(const char *host, uint16_t port);
-/* What browsers can be made to do (DNS rebinding): a name of somebody else that leads here, or a
- * page of the web. NULL: neither of them, else a sentence. @host: where @s listens. */
+/* Detects requests that a browser can be tricked into (DNS rebinding): a foreign name that leads
+ * here, or a web page as origin. NULL: neither, else a sentence. @host: where @s listens. */
 const char *http_auth_foreign(const struct http_server *s, const char *host,
 			      const struct http_ask *a);
 /* Whether @given is @token; how long that takes says nothing about it. */

@@ -69,8 +69,8 @@ static char *on_path(const char *program)
 	return NULL;
 }
 
-/* The folder that holds a program and what belongs to it: what is above the outermost node_modules,
- * else above bin. NULL: it is in every box. */
+/* The directory with a program and its parts: the parent of the outermost node_modules, else of
+ * bin. NULL: every sandbox has it. */
 static char *agent_inside_root_of(const char *program)
 {
 	char *root = mem_strdup(program), *modules = strstr(root, "/node_modules/");

@@ -8,7 +8,7 @@
 struct inner_agent {
 	char *program; /* absolute, without links; inside: as named; NULL: the profile's */
 	char *roots;   /* folders outside of /usr, one a line */
-	char *path;    /* of what it is run by (node), outside of /usr; "" none */
+	char *path;    /* of its interpreter (node), outside of /usr; "" none */
 	char *beside;  /* another program that it starts; NULL none */
 	/* what lua/sandglass/inside.lua knows it by: its name, or the file of a profile */
 	char *profile;

@@ -60,7 +60,8 @@ static char *gate_tool_refusal(const struct action_result *res)
 			  res->why ? res->why : "");
 }
 
-/* A person's edit cannot be put into the model's mouth: it is told, and asks for that instead. */
+/* A user's edit can't be put into the model's answer: the model is notified, and requests the
+ * edited call itself. */
 static char *gate_tool_edited(const struct action_result *res)
 {
 	const json_t *ran = json_object_get(res->body, "ran");
@@ -254,8 +255,7 @@ uint64_t tools_caller(const struct proxies *all, const json_t *argv, const char 
 	return only->action;
 }
 
-/* A number alone is not enough: what is asked for now may be something else than what was judged
- * under it. */
+/* A number alone is not enough: the present request may differ from the one checked under it. */
 uint64_t tools_allowed(const struct proxy *p, enum action_kind kind, const char *id,
 		       const char *what)
 {

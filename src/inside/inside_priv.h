@@ -46,7 +46,7 @@ struct flow {
 	struct effector effector; /* of its action */
 	uint64_t action;	  /* 0: none is open */
 	struct action *running;
-	bool zombie; /* freed but for its action, whose end has not been told yet */
+	bool zombie; /* freed except for its action, whose end is still unreported */
 	struct tape_call *call;
 	char *url;
 	struct strv headers; /* to send; credentials last */
@@ -91,8 +91,8 @@ struct flow {
 	char *type;
 };
 
-/* One call of a tool, from the model's answer to the result in the next request. Its action is the
- * permission; what came of it is told by tool.end. */
+/* One call of a tool, from the model's answer to the result in the next request. Its action is
+ * the permission; tool.end has the result. */
 struct tool {
 	struct tool *next;
 	struct proxy *proxy;
@@ -127,8 +127,8 @@ bool flow_action_over(struct flow *f);
 /* Adds the route's own credentials to f->headers, each looked up by name; @done comes once from the
  * loop, @why NULL if all were found. */
 void flow_credentials(struct flow *f, void (*done)(struct flow *f, const char *why));
-/* Upstream did not take the token of the route's login: another one is asked for, once. false: that
- * was it already, or there is no login. */
+/* Upstream refused the token of the route's login: requests another one, once. False: this was
+ * the second one, or there is no login. */
 bool flow_login_refused(struct flow *f, void (*done)(struct flow *f, const char *why));
 void flow_forget(struct flow *f); /* no credential will come */
 

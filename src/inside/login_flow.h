@@ -1,5 +1,5 @@
 /* The token of a login for one request: a helper process (sandglass login_token) reads it, and
- * refreshes it when that is due; what it says is known to the recorder before anybody gets it. Loop
+ * refreshes it when that is due. The recorder learns the token before any caller gets it. Loop
  * thread only. */
 #ifndef INSIDE_LOGIN_FLOW_H
 #define INSIDE_LOGIN_FLOW_H

@@ -46,7 +46,7 @@ static void model_flow_on_alive(void *self)
 	static const char ping[] = "event: ping\ndata: {\"type\":\"ping\"}\n\n",
 			  comment[] = ": waiting for a decision\n\n";
 	struct flow *f = self;
-	if (!f->visit) { /* nobody came back for what is still held */
+	if (!f->visit) { /* no repeated request came for the pending one */
 		gate_cancel(model_flow_super_of(f)->gate, f->action, "cancel",
 			    "the agent does not wait any more");
 		return;

@@ -34,7 +34,7 @@ static void plain_flow_replace(struct buf *text, const char *from, const char *t
 	out = was;
 }
 
-/* What the answer says about other routes' places is said of ours. */
+/* Rewrites other routes' addresses in the answer to our own. */
 static void plain_flow_rewrite(struct flow *f)
 {
 	const json_t *spec = f->proxy->spec, *r;

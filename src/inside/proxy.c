@@ -100,7 +100,7 @@ static bool passes_back(const char *name)
 
 void flow_hides(struct flow *f, const char *name, const char *value, size_t len)
 {
-	struct err none = ERR_INIT; /* too short to be told from other text */
+	struct err none = ERR_INIT; /* too short to differ from other text */
 	f->sent = f->sent ? f->sent : secrets_new();
 	if (secrets_add(f->sent, name, value, len, &none) < 0)
 		return;
@@ -431,7 +431,7 @@ static void turn_down(struct flow *f, int status, const char *why)
 	flow_free(f);
 }
 
-/* Rule 1. @path_out: what is behind the route's name. */
+/* Rule 1. @path_out: the rest after the route's name. */
 static const json_t *find_route(const struct proxy *p, const char *path, const char **path_out)
 {
 	const json_t *only = NULL, *r;

@@ -1,39 +1,34 @@
-/* The way of a box to models, repositories and registries: a web server of ours on the box's own
- * loopback (the guest opens its socket). A box has no key: each route puts its credential on the
- * wire out here, by name.
+/* A sandbox's access to models, repositories, and registries: a web server of ours on the sandbox's
+ * own loopback (the guest opens its socket). A sandbox has no key: each route adds its credential
+ * outside, by name.
  *
- * A proxy is plain data, so that it stands in box.open and the same box can be opened again:
- *   {"name","port","key": placeholder,"gate": bool,"prompt_hash"?: of a text that the supervisor
- *   keeps,"limits"?:{uusd,tokens,calls},"agent": id,
- *    "routes":[{"name","kind":"model"|"git"|"plain","dialect"?,"provider"? |
- *    "url","allow"?:["METHOD path, * any text"],
- *               "headers"?:{NAME:["Bearer ",{"key":"NAME"}]},"basic"?:{"user","key"},"rewrite"?:
- *               bool}]}
+ * A proxy is plain data, so that box.open holds it and the same sandbox can be opened again:
+ *     {"name","port","key": placeholder,"gate": bool,"prompt_hash"?: of a text that the supervisor
+ *     keeps,"limits"?:{uusd,tokens,calls},"agent": id,
+ *      "routes":[{"name","kind":"model"|"git"|"plain","dialect"?,"provider"? |
+ *      "url","allow"?:["METHOD path, * any text"],
+ *      "headers"?:{NAME:["Bearer ",{"key":"NAME"}]},"basic"?:{"user","key"},"rewrite"?:bool}]}
  *
- * One for this machine, whose every user can reach it, may have "key_hash" (hexadecimal) instead of
- * "key": only who opened it knows the key.
+ * A proxy for the host, which every user of the host can reach, may have "key_hash" (hexadecimal)
+ * instead of "key": only its opener has the key.
  *
  * Rules
- *  1. http://127.0.0.1:PORT/NAME/rest goes to the route NAME; what names none goes to the only
- *  model route.
- *  2. Model routes want the placeholder where the key would stand, and nothing but it. What lacks
- *  it, what bears another
- *     one, and paths beyond those of speak_path are refused (403) and recorded as proxy.refused.
- *  3. A credential of the box is never passed on; ours goes to the route's own host and nowhere
- *  else (no redirects).
- *  4. A question to a model is an action of kind model: latches, holds and budgets hold it before
- *  anything is sent. The same
- *     body asked again while the first still waits (agents give up after 300 s) goes on with that
- *     action.
- *  5. With "gate", each call of a tool in an answer is an action of its own, judged before the
- *  agent sees it; the result
- *     that stands in the agent's next request (its claim) is its tool.end. If one is refused the
- *     agent sees none of that answer's
- *     calls: the model is told why and asked again; the third time in a row ends the turn with a
- *     text.
- *  6. git: fetching is an action of kind connect; a push (git-receive-pack) is one of kind host,
- *  shown as the command
- *     "git push URL old..new:ref", decided before a byte of it leaves.
+ * 1. http://127.0.0.1:PORT/NAME/rest goes to the route NAME; a path without a route's name goes to
+ *    the only model route.
+ * 2. Model routes require the placeholder in place of the key, and nothing else. A request without
+ *    it or with another one, and paths beyond those of speak_path, are refused (403) and recorded
+ *    as proxy.refused.
+ * 3. A credential of the sandbox is never passed on; ours goes to the route's own host and nowhere
+ *    else (no redirects).
+ * 4. A request to a model is an action of kind model: latches, breakpoints, and budgets apply
+ *    before anything is sent. The same body, sent again while the first is pending (agents give up
+ *    after 300 s), continues that action.
+ * 5. With "gate", each tool call in an answer is an action of its own, checked against policy
+ *    before the agent sees it. The result in the agent's next request (its claim) is its tool.end.
+ *    If one is refused, the agent sees none of that answer's calls: the model gets the reason and
+ *    is called again. The third time in a row ends the turn with a text.
+ * 6. git: fetching is an action of kind connect. A push (git-receive-pack) is one of kind host,
+ *    shown as the command "git push URL old..new:ref", and decided before a byte of it leaves.
  * Loop thread only. */
 #ifndef INSIDE_PROXY_H
 #define INSIDE_PROXY_H

@@ -1,4 +1,4 @@
-/* What a tool call of somebody else's agent would do, in our words: agents name the same things
+/* The effect of a third-party agent's tool call, in our terms: agents name the same tools
  * differently. Source: the tools that the agents of plugins/agents/ offer their models. */
 #ifndef INSIDE_TOOL_SPEC_H
 #define INSIDE_TOOL_SPEC_H

@@ -169,8 +169,8 @@ static char *make_ours(const char *name, bool at_root, int *lock_out)
 	return groups_make(base, lock_out);
 }
 
-/* However many sandboxes a session has, and whatever their limits: some memory stays the host's. Two
- * sessions have a bound each. */
+/* However many sandboxes a session has, and whatever their limits: some memory stays the host's.
+ * Two sessions have a bound each. */
 static void bound_all(struct cgroups *cs)
 {
 	struct sysinfo si;
@@ -364,13 +364,13 @@ int cgroup_freeze(struct cgroup *c, bool frozen, struct err *err)
 		return err_sys(err, "cannot %s the box", verb);
 	if (wait_state(c, frozen) == 0)
 		return 0;
-	if (frozen) /* who is told that it does not freeze thaws nothing */
+	if (frozen) /* a caller with a failed freeze never thaws */
 		cgroup_put_state(c, false);
 	return err_set(err, ERR_TIMEOUT, "the box does not %s", verb);
 }
 
-/* Every process of the group; in version 1 somebody may have forked meanwhile, so it is held still
- * where it can be. */
+/* Signals every process of the group. In version 1 a process may have forked meanwhile, so the
+ * group is frozen first if possible. */
 static void signal_all(const char *dir)
 {
 	CLEANUP(free_ptr) char *path = mem_printf("%s/cgroup.procs", dir);
@@ -386,7 +386,7 @@ static void signal_all(const char *dir)
 	}
 }
 
-/* Whatever kind of hierarchy @dir lies in; what it does not have cannot be written. */
+/* For each kind of hierarchy of @dir; files that are missing in it can't be written. */
 static void end_box(const char *dir)
 {
 	if (cgroup_put(dir, "cgroup.kill", "1") < 0)
@@ -396,7 +396,8 @@ static void end_box(const char *dir)
 	cgroup_put(dir, "cgroup.freeze", "0");
 }
 
-/* One that a dead launcher left, frozen boxes too. What still dies then is told in *@left. */
+/* Removes a group of a dead launcher, frozen sandboxes included. @left reports processes that
+ * are still dying. */
 static void sweep_one(void *left, const char *ours, bool held)
 {
 	DIR *d = held ? NULL : opendir(ours);

@@ -84,7 +84,7 @@ void keeper_close(struct keeper_made *m)
 		fd_close(&m->channel[i]);
 }
 
-/* --- what is wanted --- */
+/* --- requests --- */
 
 /* bubblewrap reads a filter from where the descriptor stands: each that shares it would begin at
  * the other's end. */

@@ -32,8 +32,8 @@ static int launcher_main_signals(struct err *err)
 	return fd < 0 ? err_sys(err, "cannot make a signalfd") : fd;
 }
 
-/* Until the channel ends or somebody asks us to go. A console's Ctrl-C reaches the whole group: not
- * for us. */
+/* Serves until the channel ends or a signal arrives. A console's Ctrl-C reaches the whole group
+ * and is ignored. */
 static void launcher_main_serve(struct service *s, int sigfd)
 {
 	struct pollfd p[2] = { { .fd = CHANNEL, .events = POLLIN },

@@ -17,7 +17,7 @@
 #include "wire/keeper.h"
 #include "wire/launch.h"
 
-enum { SPARES_LOST_MAX = 3 }; /* one after the other; then none is made any more */
+enum { SPARES_LOST_MAX = 3 }; /* in a row; after that no spare is made */
 
 struct started {
 	pid_t pid;
@@ -35,7 +35,7 @@ struct service {
 	struct trees *trees;
 	struct cgroups *cgroups;
 	int keeper, guest;	  /* the programs, opened before anybody can swap them */
-	struct keeper_want want;  /* of the spare; no filters: none is wanted */
+	struct keeper_want want;  /* of the spare; no filters: no spare was requested */
 	struct keeper_made spare; /* pid 0: not there */
 	int spares_lost;	  /* that died before they were used */
 	struct started *item;
@@ -101,7 +101,7 @@ struct service *service_new(int channel, uid_t wanted, struct err *err)
 	s->trees = launcher_trees_new(&s->who);
 	s->cgroups = cgroups_new();
 	service_hello(s);
-	cgroups_sweep(); /* while the supervisor goes on */
+	cgroups_sweep(); /* while the supervisor starts */
 	return s;
 fail:
 	fd_close(&s->keeper);
@@ -233,7 +233,7 @@ static int start_keeper(struct service *s, const struct request *r, struct answe
 	return 0;
 }
 
-/* LAUNCH_SPARE: only what is wanted; it is made when nobody waits for us. */
+/* LAUNCH_SPARE: only keeps the request; the spare is made while no request waits. */
 static int want_spare(struct service *s, const struct request *r, struct answer *a, struct err *err)
 {
 	struct keeper_want w;

@@ -121,7 +121,7 @@ static int idmap_find(struct trees *t, const struct stat *owner, uid_t uid, gid_
 
 static int make_own(const char *path, uid_t uid, gid_t gid, struct err *err)
 {
-	/* not what it lies in: that may just have been removed */
+	/* not its parent, which may just have been removed */
 	if (mkdir(path, 0700) < 0 && errno != EEXIST)
 		return err_sys(err, "cannot make '%s'", path);
 	CLEANUP(fd_close) int fd = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
@@ -158,8 +158,9 @@ static int clone_tree(struct trees *t, struct tree *tree, struct err *err)
 	struct mount_attr id = { .attr_set = MOUNT_ATTR_IDMAP,
 				 .userns_fd = (unsigned long long)(unsigned)ns };
 	tree->idmap = syscall(SYS_mount_setattr, tree->fd, "", AT_EMPTY_PATH, &id, sizeof(id)) == 0;
-	return 0; /* a file system without idmapped mounts: the owner's files are foreign to the box; the answer says so
-		   */
+	/* without idmapped mounts the owner's files are foreign to the sandbox; the answer reports
+	 * it */
+	return 0;
 }
 
 static int open_one(struct trees *t, struct tree *tree, struct err *err)

@@ -203,7 +203,7 @@ static void note_failed(const char *name, const struct login_token *t)
 		unlink(path);
 }
 
-/* The vendor's program, with its own locks; what it says is nobody's business. */
+/* The vendor's program, with its own locks; its output is dropped. */
 static void run_refresh(const struct login_kind *k)
 {
 	pid_t pid = fork();

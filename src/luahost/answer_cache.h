@@ -1,7 +1,7 @@
-/* Answers that stand in the record although the script never got them: an action had ended, then
- * the supervisor died or the session was forked there. When the script is brought back and asks
- * again, it is answered from the record; nothing is done twice. The link is the host's number of
- * the call, kept in action.requested as "call". */
+/* Recorded answers that the script never got: an action had ended, then the supervisor died or
+ * the session was forked there. When the resumed script asks again, the recording answers;
+ * nothing is done twice. The link is the host's number of the call, kept in action.requested as
+ * "call". */
 #ifndef LUAHOST_ANSWER_CACHE_H
 #define LUAHOST_ANSWER_CACHE_H
 
@@ -19,14 +19,14 @@ void answer_cache_see(struct recorded *r, const struct event *ev, const json_t *
 bool answer_cache_asked(const struct recorded *r, uint64_t call);
 /* The script has another text: none of its calls is. */
 void answer_cache_ask_anew(struct recorded *r);
-/* An action of the box had ended, but its files are not in the record: it counts as not done, and
- * the box has to go back to what was before it. */
+/* An action of the sandbox had ended, but its files are not recorded: it counts as not done, and
+ * the sandbox must return to its earlier files. */
 bool answer_cache_undone(const struct recorded *r, uint64_t box);
 
-/* What a call has done that is no action (store.set, agent.start, agent.turn, agent.end, tool.call,
- * ask, box.open): its event has the number of the call as "call", so that the call, asked again,
- * finds it wherever its answer would have come and whatever came between. NULL: nothing yet.
- * @seq_out: of the event; its body is borrowed. */
+/* The event of a call that is not an action (store.set, agent.start, agent.turn, agent.end,
+ * tool.call, ask, box.open). The event has the number of the call as "call", so that a repeated
+ * call finds it, whatever events came between. NULL: no event yet. @seq_out: of the event; its
+ * body is borrowed. */
 const json_t *answer_cache_effect(const struct recorded *r, uint64_t call, uint16_t kind,
 				  uint64_t *seq_out);
 /* The same for a call of the script (luahost/call.c), and what puts its number into the body

@@ -105,7 +105,7 @@ static int lua_file_answer(struct eval *e, uint64_t id, const json_t *call, stru
 	return lua_file_send_json(e, HOST_ANSWER, id, body, err);
 }
 
-/* 1 = go on, 0 = the end. */
+/* 1 = continue, 0 = the end. */
 static int one_frame(struct eval *e, const struct frame *f, const json_t *body, struct err *err)
 {
 	if (f->type == HOST_RESULT) {

@@ -1,6 +1,6 @@
-/* A Lua file that is no agent's script, run once in a Lua host of its own (no file, network, secret
- * or terminal in its reach) and handed back as the checked plain data that it stands for: a policy,
- * a configuration, checks over a record. Blocking; a thread of its own may do it. */
+/* A Lua file other than an agent's script: a policy, a configuration, checks over a recording.
+ * It runs once in its own Lua host (without file, network, secret, or terminal), and its result
+ * comes back as checked plain data. Blocking; may run on its own thread. */
 #ifndef LUAHOST_LUA_FILE_H
 #define LUAHOST_LUA_FILE_H
 
@@ -14,7 +14,7 @@ typedef int lua_file_call_fn(void *self, const char *op, const json_t *args, jso
 struct lua_file_run {
 	const char *mode;	/* a mode of lua/sandglass/boot.lua */
 	const char *path;	/* name in messages; its modules lie beside it */
-	const char *text;	/* NULL: what is in the file */
+	const char *text;	/* NULL: the content of the file */
 	json_t *args;		/* borrowed; NULL = none */
 	lua_file_call_fn *call; /* NULL: it can ask for nothing but modules */
 	void *self;

@@ -1,6 +1,6 @@
-/* A Lua host is a pure function of its frames: sent the recorded ones, a new host stands where the
- * old one stood. What it asks meanwhile has been asked before; only calls without a recorded answer
- * are asked again. */
+/* A Lua host is a pure function of its frames: after the recorded frames, a new host is in the
+ * state of the old one. Its requests meanwhile were made before; only calls without a recorded
+ * answer are repeated. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -25,7 +25,7 @@ struct host_feed {
 	/* the script has another text: everything is recorded anew; while feed_begin runs */
 	const struct host_resume *changed;
 	bool anew;
-	/* of the last recorded turn: so much of what it tells is in the record */
+	/* of the last recorded turn: this many of its notes are recorded */
 	uint64_t told;
 	void (*caught_up)(void *self);
 	void *self;

@@ -26,10 +26,10 @@ struct host {
 
 /* Sends every recorded frame of the host that began with r->start_seq. */
 NODISCARD int feed_begin(struct host *h, const struct host_resume *r, struct err *err);
-/* A frame of the host while it is fed: what it asks is noted, what it tells is in the record
- * already. True: dealt with. */
+/* A frame of the host during the feed: its requests are noted, its notes are recorded already.
+ * True: handled. */
 bool feed_frame(struct host *h, uint16_t type, uint64_t id, const json_t *body);
-/* It has answered the last recorded frame: what it still waits for is asked again, live. */
+/* The host has answered the last recorded frame: its open requests are repeated live. */
 void feed_caught_up(struct host *h);
 void feed_free_calls(struct host *h);
 

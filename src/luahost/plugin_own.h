@@ -6,8 +6,8 @@
 
 #include "base/buf.h"
 
-/* Where one lies, or would: @folder is "sandboxes" or "models". NULL: @name is no name. Return
- * owned. */
+/* The path of a plugin, existing or not: @folder is "sandboxes" or "models". NULL: invalid
+ * @name. Return owned. */
 char *plugin_own_path(const char *folder, const char *name);
 bool plugin_own(const char *folder, const char *name); /* is it there? */
 /* Their names, sorted. */

@@ -32,7 +32,7 @@ struct rerun {
 	struct host_process process;
 	uint64_t now;	/* the frame that is being answered */
 	bool last;	/* there is none after it */
-	bool stopped;	/* a person ended it: what comes after is no answer */
+	bool stopped;	/* a user ended it: later frames are not answers */
 	bool ended;	/* its host had */
 	uint64_t until; /* the last event that counts */
 	struct rerun_result *out;
@@ -137,7 +137,7 @@ static const json_t *at_pointer(const json_t *j, const char *pointer)
 	return j;
 }
 
-/* Two texts are long and alike: what is shown begins a little before the first difference. */
+/* The two texts are long and similar: the excerpt starts a little before the first difference. */
 static void show_texts(struct rerun_result *out, const char *a, const char *b)
 {
 	size_t same = 0;

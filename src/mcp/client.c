@@ -383,7 +383,7 @@ static void mcp_client_call_done(struct mcp_client *c, struct asked *a, const js
 	mcp_client_asked_free(a);
 }
 
-/* It wants to know something of a person: that is declined, so that it can go on without. */
+/* The server asks for a user's input: this is declined, so that it can continue without. */
 static void mcp_client_ask_again(struct mcp_client *c, struct asked *a, const json_t *result)
 {
 	json_t *want = json_object_get(result, "inputRequests"), *one, *answers = json_object(),
@@ -599,7 +599,7 @@ uint64_t mcp_client_ping(struct mcp_client *c, const struct mcp_call_ops *ops, v
 	struct asked *a = new_asked(c, ASK_PING, PROBE_MS);
 	a->ops = ops;
 	a->self = self;
-	if (c->modern) /* there is no ping any more */
+	if (c->modern) /* this era has no ping */
 		a->what = ASK_DISCOVER;
 	json_t *p = json_object();
 	mcp_client_ask(c, a, p);

@@ -1,17 +1,15 @@
-/* MCP as a client, without its transports: what to say to a server, and what its answers mean.
+/* MCP as a client, without its transports: the messages to a server, and the meaning of its
+ * answers.
  *
- *  1. Which era: server/discover is asked first. An answer, or one of the errors that only the new
- *  era knows, means
- *     2026-07-28; anything else, silence or a dead process means initialize (2025-11-25 and
- *     before), on a new connection
- *     if the old one has gone.
- *  2. Ready means: era known, all pages of tools/list read. Tools whose name or schema is unusable
- *  are left out.
- *  3. A call ends exactly once: result, error, time-out (then the server is told to stop), or the
- *  server is gone.
- *  4. What a server asks of us is refused (ping is answered); what nobody asked for is counted and
- *  dropped; a list that has
- *     changed is read again. A server is never trusted with anything but its answers' text.
+ * 1. The era: server/discover is asked first. An answer, or one of the errors that only the new era
+ *    knows, means 2026-07-28. Anything else, silence, or a dead process means initialize
+ *    (2025-11-25 and before), on a new connection if the old one has gone.
+ * 2. Ready means: era known, all pages of tools/list read. Tools with an unusable name or schema
+ *    are left out.
+ * 3. A call ends exactly once: result, error, time-out (the server is then asked to stop), or the
+ *    server is gone.
+ * 4. A server's requests to us are refused (ping is answered). Unrequested messages are counted and
+ *    dropped. A changed list is read again. Only the text of a server's answers is used.
  * Loop thread only. Callbacks never come from inside mcp_client_call. */
 #ifndef MCP_CLIENT_H
 #define MCP_CLIENT_H

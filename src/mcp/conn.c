@@ -19,7 +19,7 @@ struct mcp_conn {
 	struct strv argv, env;
 	char *cwd;
 	void (*write)(void *self, const void *bytes, size_t len);
-	struct buf got; /* of pipes that somebody else holds */
+	struct buf got; /* of another owner's pipes */
 	size_t looked;	/* bytes of it without a line end */
 };
 

@@ -1,7 +1,7 @@
 /* A connection to one MCP server: the client (client.h) over a child's pipes, over HTTP, or over
- * pipes that somebody else holds. The child gets its own process group's end: its input is closed,
- * after 2 s TERM, then KILL, to the whole group. Loop thread only; nothing is called back from
- * inside these functions. */
+ * another owner's pipes. A child is ended with its process group: its input is closed, after 2 s
+ * comes TERM, then KILL, to the whole group. Loop thread only; these functions call nothing back
+ * themselves. */
 #ifndef MCP_CONN_H
 #define MCP_CONN_H
 

@@ -11,17 +11,16 @@
 #include "base/json.h"
 
 bool mcp_name_ok(const char *name); /* letters, digits, "_" and "-", at most 40 */
-/* {NAME: SERVER}. Returns owned; empty when there is no file; NULL with @err when it cannot be
- * read. */
+/* {NAME: SERVER}. Returns owned; empty without a file; NULL with @err if it can't be read. */
 json_t *mcp_known(struct err *err);
 /* The server of one name; owned. ERR_NOENT says which there are. */
 json_t *mcp_known_find(const char *name, struct err *err);
 /* Sets one (takes @server) or removes it (NULL; ERR_NOENT). */
 NODISCARD int mcp_known_set(const char *name, json_t *server, struct err *err);
 
-/* What a server on the host gets of our environment: folders, language, terminal, proxies,
- * certificates; nothing else, for what lies there may be somebody's key. More is given by name (its
- * "env"), which stands in @out already and goes before. Appends "NAME=value". */
+/* The part of our environment that a server on the host gets: directories, language, terminal,
+ * proxies, certificates. It gets nothing else, because other variables may be keys. More is
+ * given by name (its "env"), which is in @out already and has precedence. Appends "NAME=value". */
 void mcp_env(struct strv *out);
 
 #endif

@@ -36,7 +36,7 @@ static bool is_file(int fd)
 	return fstat(fd, &st) == 0 && (S_ISREG(st.st_mode) || (S_ISCHR(st.st_mode) && !isatty(fd)));
 }
 
-/* Pipes and sockets must not make us wait; a terminal is somebody else's, too. */
+/* Pipes and sockets must not make us wait; a terminal is shared with other programs. */
 static void set_nonblock(struct lines *l)
 {
 	struct stat st;
@@ -178,7 +178,7 @@ static void lines_write_some(struct lines *l)
 			continue;
 		if (n < 0 && errno == EAGAIN)
 			return;
-		if (n < 0) { /* nobody reads any more: reading will tell */
+		if (n < 0) { /* the reader has gone: reading will report it */
 			buf_release(&l->queue);
 			l->sent = 0;
 			close_out(l);

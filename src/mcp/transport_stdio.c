@@ -22,7 +22,7 @@ struct mcp_child {
 	struct loop_fd *watch_pid, *watch_log;
 	struct loop_timer *timer;
 	int signo;   /* that comes next */
-	bool orphan; /* nobody asks any more: it ends by itself */
+	bool orphan; /* it has no client now and ends on its own */
 	bool said;   /* ended() has been called */
 	char *name;
 };

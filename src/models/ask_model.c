@@ -32,7 +32,7 @@ struct ask_model {
 	struct tape_call *call;
 	struct sse sse;
 	bool streams, asking, over, paused, full;
-	struct buf whole; /* a body that is no stream of events */
+	struct buf whole; /* a body without a stream of events */
 	json_t *events;	  /* read, not yet given to the plugin */
 	size_t pending;
 	struct retry_hint hint;

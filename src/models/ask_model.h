@@ -1,6 +1,6 @@
-/* One question to a model over HTTP: the plugin writes the request, the supervisor puts the key on
- * the wire, the plugin reads the answer, and what can be tried again is tried again. No record, no
- * gate: the caller hears of each step. */
+/* One request to a model over HTTP. The plugin writes the request, the supervisor adds the key,
+ * and the plugin reads the answer. A failure that permits it is retried. No recording and no
+ * policy check: the caller is notified of each step. */
 #ifndef MODELS_ASK_MODEL_H
 #define MODELS_ASK_MODEL_H
 

@@ -193,8 +193,7 @@ static int cassette_take_line(struct cassette *c, size_t nr, json_t *line, struc
 				 c->path, nr);
 }
 
-/* @whole: the bytes of whole lines. A last line that was cut off (its writer died) is no part of
- * it. */
+/* @whole: the bytes of complete lines. A truncated last line (its writer died) is left out. */
 static int read_lines(struct cassette *c, const struct buf *text, size_t *whole, struct err *err)
 {
 	const char *from = buf_cstr(text), *at = from, *end = at + text->len;

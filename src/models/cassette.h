@@ -1,15 +1,15 @@
-/* A cassette: model traffic as a JSONL file that a repository can hold, played back instead of the
- * network.
+/* A cassette: model traffic as a JSONL file that a repository can hold, played back instead of
+ * the network.
  *
  *   line 1   {"cassette":1,"created":"2026-11-21T...Z","match":1}
  *   others   {"key":HEX,"path":"/v1/messages","request":{...},"status":200,"type":"text/event-stream",
- *             "chunks":[[us since the one before, bytes],...],"end":"eof"|"cut"}
+ *            "chunks":[[us since the one before, bytes],...],"end":"eof"|"cut"}
  *
  * key = H over path and request in canonical form (rule set 1): keys sorted; without metadata,
- * stream_options, prompt_cache_key, service_tier, cache_control; and with what changes by itself
- * replaced in every text: UUIDs, ISO times, names below /tmp, call ids, durations in seconds. The
- * same key asked again gets the next answer recorded under it, then the last one again. Headers are
- * not kept; texts are cleaned of secrets before they get here. */
+ * stream_options, prompt_cache_key, service_tier, cache_control. Variable parts are replaced in
+ * every text: UUIDs, ISO times, names below /tmp, call ids, durations in seconds. The same key
+ * asked again gets the next answer recorded under it, and finally the last one again. Headers
+ * are not kept; texts are cleaned of secrets before they get here. */
 #ifndef MODELS_CASSETTE_H
 #define MODELS_CASSETTE_H
 

@@ -20,8 +20,8 @@ struct tape *models_wire(struct models *m); /* the same without a cassette */
 struct providers *models_providers(struct models *m);
 /* "cost_uusd", or "cost_unknown" when it is below 0. */
 void models_put_cost(json_t *o, int64_t uusd);
-/* Is no price known for "provider:model"? @face: of its plugin; NULL: only what you configured
- * counts. */
+/* True if no price of "provider:model" is known. @face: of its plugin; NULL: only your
+ * configuration counts. */
 bool models_unpriced(const struct models *m, const json_t *face, const char *model);
 /* Pools @bytes as a message and appends its name to @ids (record_message, record_list). */
 struct record;

@@ -6,8 +6,8 @@
 
 #include "base/mem.h"
 
-/* Two models must not share a row: a name is stripped of what is known to carry no price, and
- * compared whole. */
+/* Two models must not share a row: known suffixes without a price are stripped from a name, and
+ * the rest is compared as a whole. */
 static const struct price price_table[] = {
 #define PRICE(n, ...) { .name = n, __VA_ARGS__ },
 #define CLAUDE(n, in, out, rd, geo)                                                                \

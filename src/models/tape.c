@@ -112,7 +112,7 @@ static json_t *clean_chunks(struct tape_call *c)
 	return list;
 }
 
-/* What never answered is no traffic. */
+/* A request without an answer is not recorded. */
 static void keep_answer(struct tape_call *c, const struct http_end *end)
 {
 	struct err err = ERR_INIT;

@@ -1,5 +1,5 @@
-/* One request on the wire or off a cassette; whoever asks sees no difference (http/client.h: head,
- * data, end). */
+/* One request, sent live or answered from a cassette; the caller sees no difference
+ * (http/client.h: head, data, end). */
 #ifndef MODELS_TAPE_H
 #define MODELS_TAPE_H
 

@@ -149,7 +149,8 @@ static struct server *server_of(struct mcp_hub *h, uint64_t id)
 	return NULL;
 }
 
-/* --- what a script is told of a server -------------------------------------------------------- */
+/* --- a server as a script sees it
+ * --------------------------------------------------------------- */
 
 static json_t *tools_for_script(const json_t *listed)
 {

@@ -47,7 +47,7 @@ void mcp_inbox_free(struct super *s)
 	free(m);
 }
 
-/* Gives what is there to whoever waits. */
+/* Gives the next request to the waiting call. */
 static void hand_out(struct mcp_inbox *m)
 {
 	struct call *c = m->waits;
@@ -164,7 +164,7 @@ void op_mcp_next(struct call *c)
 		return;
 	}
 	if (c->super->resume && m->pidfd < 0)
-		m->gone = true; /* its client is none of ours any more */
+		m->gone = true; /* its client belongs to an earlier supervisor */
 	c->cancel = mcp_inbox_cancelled;
 	m->waits = c;
 	hand_out(m);

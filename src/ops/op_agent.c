@@ -114,7 +114,7 @@ void op_agents_continue(struct super *s)
 	}
 }
 
-/* A step lets one action through; a model call is one, so the turn that it begins goes on. */
+/* A step lets one action through. A model call is an action, so its turn continues. */
 void op_agents_step(struct super *s, uint64_t agent)
 {
 	for (struct call *c = s->calls, *next; c; c = next) {

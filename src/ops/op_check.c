@@ -109,7 +109,7 @@ static void op_check_done(void *self)
 static void op_check_forget(void *data)
 {
 	struct check_job *j = data;
-	j->call = NULL; /* its thread goes on; nobody hears of it */
+	j->call = NULL; /* its thread continues without a caller */
 }
 
 static void op_check_drop(void *data)

@@ -212,8 +212,8 @@ static char *hash_of_value(const json_t *value)
 	return buf_take(&hex);
 }
 
-/* It stands in the record, but the session broke off or was forked before its answer. Whether it
- * reached the file is seen there: while the key has the value of before, it did not. */
+/* The event is recorded, but the session was interrupted or forked before the answer. The file
+ * shows whether the value reached it: it did not while the key has the earlier value. */
 static bool put_before(struct call *c)
 {
 	const char *name = json_str(c->args, "store", "default"),

@@ -13,10 +13,10 @@
 
 enum { PROC_QUEUE = 1 << 20 };
 
-/* A spawned process: the call that made it is answered at once, its action goes on. Readers wait
- * for output here. What nobody reads slows the process down, as a full pipe would; but one that is
- * waited for or was told to end goes on, and then the oldest of what was not read is left out (the
- * record has it). */
+/* A spawned process: its call is answered at once, and its action continues. Readers wait for
+ * output here. Unread output slows the process down, as a full pipe would. A process with a
+ * waiter, or one that is being ended, keeps running; its oldest unread output is then dropped
+ * (the recording has it). */
 struct proc {
 	struct proc *next;
 	struct super *super;
@@ -145,7 +145,7 @@ static const struct action_client *proc_client(struct proc *p, struct action_cli
 	return out;
 }
 
-/* The action of @spec goes on when the call has been answered. */
+/* Runs the action of @spec after the call was answered. */
 static void begin_proc(struct call *c, struct action_spec *spec)
 {
 	struct proc *p = NEW(struct proc);

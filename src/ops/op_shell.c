@@ -19,11 +19,11 @@ struct shell_job {
 	struct box_shell *sh;
 	struct action *life; /* its own action while it runs */
 	struct action *run;  /* the command under way */
-	/* how it is to end if its shell goes with it; END_INTERRUPTED: by itself */
+	/* how it ends if its shell goes with it; END_INTERRUPTED: the shell ends unasked */
 	enum action_end stopped;
 	struct effector effector;
 	struct loop_timer *flood;
-	struct watch *watch;  /* of what it executes; NULL */
+	struct watch *watch;  /* of the programs that it executes; NULL */
 	struct prompt prompt; /* the line that it printed last */
 	/* how it ended, or what its driver says about how it was lost; NULL nothing */
 	char *lost_why;
@@ -60,7 +60,7 @@ static void op_shell_on_flood(void *self)
 		box_shell_pause(j->sh, false);
 }
 
-/* The recorder is behind: what comes stays in the terminal. */
+/* The recorder is behind: output stays in the terminal. */
 static void slow_down(struct shell_job *j)
 {
 	j->paused = true;
@@ -397,7 +397,7 @@ void op_shell_send(struct call *c)
 		return;
 	json_t *body = json_object();
 	const json_t *data = json_object_get(c->args, "data");
-	/* these shells never echo: what was asked for decides */
+	/* these shells never echo: the last prompt decides */
 	bool hidden = prompt_secret(&j->prompt);
 	CLEANUP(buf_release) struct buf bytes = BUF_INIT;
 	json_get_bytes(data, &bytes);

@@ -8,8 +8,8 @@
 /* @path, without links, lies below the directory of the call's script, or the user has named it
  * (--model scripted:FILE, an argument of the script). */
 bool script_tree_file(const struct call *c, const char *path);
-/* @path lies in the project of the script or of the working directory (up to where .git is), or the
- * user has named it, or the script is one of ours. */
+/* True if @path is in the project of the script or of the working directory (up to the .git),
+ * the user has named it, or the script is one of ours. */
 bool script_tree_dir(const struct call *c, const char *path);
 
 #endif

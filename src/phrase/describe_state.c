@@ -1,5 +1,4 @@
-/* The rows of `state` that are numbers: who is paused, what is left of budgets, what runs in
- * boxes. */
+/* The numeric rows of `state`: paused agents, remaining budgets, commands running in sandboxes. */
 #include <string.h>
 
 #include "phrase/describe.h"

@@ -21,7 +21,7 @@ struct dialled {
 	int64_t until_us, in, sent;
 	bool asking; /* the driver; the box stays until it has answered */
 	bool eof_wanted, eof_done, unread, flooded;
-	bool said_all; /* nothing more comes from it; what it was told before still goes out */
+	bool said_all; /* its side has ended; queued bytes still go out */
 };
 
 bool is_dial(const struct action_spec *spec)

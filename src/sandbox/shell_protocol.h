@@ -2,21 +2,21 @@
  * and the output of that text, read back. All of it is ASCII lines that start with '@', so a
  * provider may carry it as text, cut it anywhere, or mix it with lines of its own.
  *
- * A command is started detached and writes into files in the box; the same text then reads these
- * files until the command has ended. So stdout and stderr are apart and exact to the byte, the end
- * is the end of the process, signals reach its session, and when the connection breaks, the same
- * text with other offsets goes on where it was: what is sent twice runs once, for the folder of a
- * run is made by who comes first. Needs sh, mkdir, rm, cat, dd, base64, tr, sleep, setsid, stat,
- * env, mkfifo (coreutils or busybox). A run with o->pty has its terminal from our tool (BASE/tool,
- * wire/tool.h 10) and stty: what comes out of it is @o, and its input comes by
- * shell_protocol_input.
+ * A command is started detached and writes into files in the sandbox. The same text then reads
+ * these files until the command has ended. So stdout and stderr are separate and exact to the byte,
+ * the end is the end of the process, and signals reach its session. After a lost connection the
+ * same text with other offsets continues at its position. A text that is sent twice runs once,
+ * because only the first one can make the directory of the run. Needs sh, mkdir, rm, cat, dd,
+ * base64, tr, sleep, setsid, stat, env, mkfifo (coreutils or busybox). A run with o->pty has its
+ * terminal from our tool (BASE/tool, wire/tool.h 10) and stty: its output is @o, and its input
+ * comes by shell_protocol_input.
  *
- * Lines: @oBASE64 stdout, @eBASE64 stderr, @xCODE SIGNAL END BEGIN [KILLED-BEFORE KILLED-AFTER] end
- * (by a clock of the sandbox, in microseconds; kills by its memory limit when the run started and
- * when it ended), @mBASE64 the answer of our tool after it (in a terminal @mNUMBER BASE64: to the
- * request with its input), @w still running: ask again, @l the run is unknown there, @n no such
- * file, @!TEXT the reason, @sMODE SIZE of a file (mode in hexadecimal; of one that is read INODE
- * CHANGED, too), @dBASE64 data, @t terminals are missing, @. complete. */
+ * Lines: @oBASE64 stdout, @eBASE64 stderr, @xCODE SIGNAL END BEGIN [KILLED-BEFORE KILLED-AFTER]
+ * end (by a clock of the sandbox, in microseconds; kills by its memory limit when the run
+ * started and when it ended), @mBASE64 the answer of our tool after it (in a terminal @mNUMBER
+ * BASE64: to the request with its input), @w still running: ask again, @l the run is unknown
+ * there, @n no such file, @!TEXT the reason, @sMODE SIZE of a file (mode in hexadecimal; of one
+ * that is read INODE CHANGED, too), @dBASE64 data, @t terminals are missing, @. complete. */
 #ifndef SANDBOX_SHELL_PROTOCOL_H
 #define SANDBOX_SHELL_PROTOCOL_H
 

@@ -214,7 +214,7 @@ static int core_encode(lua_State *L)
 	return 1;
 }
 
-/* decode(text, nulls) -> value, or nil and what is wrong. nulls: fields that are null are kept. */
+/* decode(text, nulls) -> value, or nil and the error. nulls: fields that are null are kept. */
 static int core_decode(lua_State *L)
 {
 	size_t len;
@@ -252,8 +252,7 @@ static int digit_of(char c)
 				      : -1;
 }
 
-/* from64(text) -> bytes. What is no digit of base64 is passed over: ends of lines, and what fills
- * the end. */
+/* from64(text) -> bytes. Characters outside base64 are skipped: line ends and padding. */
 static int core_from64(lua_State *L)
 {
 	size_t len;

@@ -72,8 +72,7 @@ static void *script_host_allocate(void *self, void *p, size_t old, size_t size)
 		return NULL;
 	}
 	if (size > old && h->mem + (size - old) > h->mem_max && h->out && !h->exhausted_now) {
-		/* Raising would let the script see how much memory there is, and go on. It ends
-		 * here. */
+		/* Raising would let the script see the memory limit and continue. It ends here. */
 		h->exhausted_now = true;
 		char why[120];
 		snprintf(why, sizeof(why), "the script needs more than its %zu MB of memory",

@@ -7,12 +7,12 @@
 #include "base/err.h"
 
 /* Closes every descriptor but HOST_FD (and 2, for a last word while starting), sets the limits,
- * loads the filter. @mem_bytes bounds the address space on top of what is mapped now; 0 = no
+ * loads the filter. @mem_bytes bounds the address space on top of the present mappings; 0 = no
  * bound. */
 NODISCARD int lockdown_enter(size_t mem_bytes, struct err *err);
 
-/* Arms (or, with 0, disarms) the CPU clock of a turn: past it the kernel kills the process, whoever
- * supervises. */
+/* Arms (or, with 0, disarms) the CPU clock of a turn: past it the kernel kills the process,
+ * without any supervisor. */
 void lockdown_turn(unsigned seconds);
 
 #endif

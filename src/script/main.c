@@ -72,6 +72,6 @@ int main(void)
 		fprintf(stderr, "sandglass-host: %s\n", err.text);
 		return LOST;
 	}
-	/* No exit handlers, no closing of the state: nothing of a script runs any more. */
+	/* No exit handlers, no closing of the state: no script code runs after this. */
 	_exit(script_main_serve(h));
 }

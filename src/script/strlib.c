@@ -74,7 +74,7 @@ static void push_capture(lua_State *L, const struct match *m, int i, const char 
 	}
 }
 
-/* All captures; the whole match if there are none and @whole. */
+/* Pushes all captures; without captures and with @whole the whole match. */
 static int push_captures(lua_State *L, const struct match *m, const char *s, const char *e,
 			 bool whole)
 {

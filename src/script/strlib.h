@@ -1,5 +1,5 @@
-/* The string functions that could run for ever, with bounds: find match gmatch gsub rep format; and
- * no dump. */
+/* The string functions that could run endlessly, with bounds: find match gmatch gsub rep format;
+ * and no dump. */
 #ifndef SCRIPT_STRLIB_H
 #define SCRIPT_STRLIB_H
 

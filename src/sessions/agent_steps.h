@@ -1,5 +1,5 @@
-/* Commits that an agent made in a sandbox, as steps of a merge: what it wrote of its work, and its
- * name, are kept. Read from the recording alone: git's own log of HEAD, in the snapshots. The
+/* Commits that an agent made in a sandbox, as steps of a merge: their messages and author names
+ * are kept. Read from the recording alone: git's own log of HEAD, in the snapshots. The
  * sandbox's repository is never opened. */
 #ifndef SESSIONS_AGENT_STEPS_H
 #define SESSIONS_AGENT_STEPS_H

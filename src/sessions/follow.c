@@ -61,7 +61,7 @@ bool follow_wait_mask(struct follow *f, uint64_t seq, const sigset_t *mask)
 		int ms = f->client ? SURE_MS : LOOK_MS;
 		struct timespec wait = { .tv_sec = ms / 1000, .tv_nsec = ms % 1000 * 1000000L };
 		if (ppoll(&p, 1, &wait, mask) < 0)
-			return true; /* a signal: whoever waits may want to know */
+			return true; /* a signal: the caller may react to it */
 		if (f->client && !control_client_pump(f->client))
 			control_client_free(&f->client);
 	}

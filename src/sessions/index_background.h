@@ -5,9 +5,9 @@
 
 #include <stddef.h>
 
-/* Starts `sandglass index PATH...`, which has nothing of ours, not even the environment, stands
- * behind everything else on the machine and outlives us. If it cannot be started, a search goes on
- * reading through what the index lacks. */
+/* Starts `sandglass index PATH...`. It inherits nothing from us, not even the environment, has
+ * the lowest priority on the host, and outlives us. If it can't be started, a search keeps
+ * reading the events that the index lacks. */
 void index_background(const char *const *path, size_t nr);
 /* The same for the catalog of @dir (catalog/catalog.h). */
 void catalog_background(const char *dir);

@@ -1,11 +1,11 @@
-/* What boxes have left behind that no running session uses: which, how large, and what takes it
- * away.
+/* Remains of sandboxes that no running session uses: their places, sizes, and the commands that
+ * remove them.
  *
- * Three kinds: folders of boxes below $XDG_STATE_HOME/sandglass/box (a supervisor that ends by
- * itself removes its own), what lies on other machines (remote_orphans.h), and boxes that
- * are rented (hosted_book.h). Only folders of sessions that have ended, whose record has
- * all that is to be kept, are removed here; a session that was broken off may go on in its own, and
- * one whose file is not in the sessions folder may be somebody else's: those are named. */
+ * Three kinds: directories below $XDG_STATE_HOME/sandglass/box (a supervisor that ends normally
+ * removes its own), files on remote hosts (remote_orphans.h), and hosted sandboxes
+ * (hosted_book.h). Only directories of ended sessions with complete recordings are removed here.
+ * An interrupted session may continue in its own directory, and a session whose file is not in
+ * the sessions directory may belong to another user: those are named. */
 #ifndef SESSIONS_ORPHANS_H
 #define SESSIONS_ORPHANS_H
 

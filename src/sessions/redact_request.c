@@ -56,8 +56,8 @@ static bool redact_request_says(const struct buf *message, const char *text)
 	       (quoted && memmem(message->data, message->len, quoted + 1, strlen(quoted) - 2));
 }
 
-/* Those of the pool that say @text: what models were told and said, as messages and as the bytes
- * that were sent. */
+/* Messages of the pool that contain @text: messages to and from models, and the bytes that were
+ * sent. */
 static int redact_request_messages_of(struct record *r, const char *text, uint64_t **out,
 				      size_t *nr, struct err *err)
 {
@@ -134,7 +134,7 @@ int redact_request_begin(struct record *r, const struct removal_wish *w, removal
 	}
 	free(rows);
 	m->left--;
-	/* else some are on their way: they are told, the rest can be asked for again */
+	/* some are being removed and are reported; the rest can be requested again */
 	if (rc < 0 && !m->left) {
 		free(m);
 		return -1;

@@ -1,6 +1,5 @@
-/* Removing for ever what should not have been recorded: the one place that turns what a person
- * names into calls of record_redact; for a session that runs and for one that has ended. Loop
- * thread only. */
+/* Permanent removal of recorded data: the one place that turns a user's request into calls of
+ * record_redact, for a running session and for an ended one. Loop thread only. */
 #ifndef SESSIONS_REDACT_REQUEST_H
 #define SESSIONS_REDACT_REQUEST_H
 
@@ -11,7 +10,7 @@ struct removal_wish {
 	bool output;	    /* all recorded output of the action instead of the event's own body */
 	const char *object; /* hexadecimal name of a git object instead, or NULL */
 	const char *messages; /* every message to and from models that says this instead, or NULL */
-	const char *why;      /* must be said */
+	const char *why;      /* required */
 	json_t *who;	      /* {"uid","name",..}; borrowed */
 };
 

@@ -134,8 +134,8 @@ void session_files_shared(struct session_files *out)
 		struct stat st;
 		if (!session_file_name(slash ? slash + 1 : paths.item[i], &f.name, &f.id))
 			continue;
-		/* there already: the folder that was listed is the other's. An id that is none: a
-		 * name that somebody made up */
+		/* there already: the listed directory belongs to the other user. An invalid id:
+		 * an invented file name */
 		if (has_id(out, f.id) ||
 		    f.id[strspn(f.id, "-0123456789abcdefghijklmnopqrstuvwxyz")]) {
 			free(f.name);
@@ -229,7 +229,7 @@ int session_find(const char *dir, const char *text, char **path_out, struct err 
 	if (text &&
 	    (strchr(text, '/') ||
 	     (strlen(text) > SUFFIX && !strcmp(text + strlen(text) - SUFFIX, sessions_suffix)))) {
-		/* a path is what it is, also one that does not exist: opening says so */
+		/* a path is taken as it is, even if missing: opening reports it */
 		*path_out = mem_strdup(text);
 		return 0;
 	}

@@ -1,9 +1,9 @@
-/* Which session is meant: files in the sessions folder, their ids, and what people type for them.
+/* Finds a session: files in the sessions directory, their ids, and the names that users type.
  *
- * A file is DATE-NAME-ID.glass and its session is s-ID. People type an id (s-7k2m9q, 7k2m9q), a
- * unique beginning of one, a name, or a path; what is none of ours may be one that somebody shares
- * with us (run --share). "#405" or "405" is an event of the session that is meant by default: the
- * one that runs if there is exactly one, else the newest. */
+ * A file is DATE-NAME-ID.glass and its session is s-ID. Users type an id (s-7k2m9q, 7k2m9q), a
+ * unique prefix of one, a name, or a path. An unknown id may be a session that another user
+ * shares with us (run --share). "#405" or "405" is an event of the default session: the running
+ * one if there is exactly one, else the newest. */
 #ifndef SESSIONS_SESSIONS_H
 #define SESSIONS_SESSIONS_H
 
@@ -34,7 +34,7 @@ void session_files_sort(struct session_files *f); /* newest first, also the shar
 /* Takes "DATE-NAME-ID.glass" apart; false if it is named otherwise. Out strings are owned. */
 bool session_file_name(const char *file, char **name_out, char **id_out);
 
-/* It has no end, and nobody writes it any more: `resume` goes on with it. */
+/* It has no end and no writer now: `resume` continues it. */
 bool session_broken_off(struct session *s);
 
 /* The path of the session that @text means; NULL = by default. Returns owned through @path_out.

@@ -53,8 +53,8 @@ struct unmerged {
 };
 #define UNMERGED_INIT ((struct unmerged){ 0 })
 
-/* Removes our refs of the session's merges from the repositories that they went to: the recording
- * that they belong to goes. What cannot be removed is told on ctx->err. */
+/* Removes our refs of the session's merges from the target repositories, before the recording
+ * goes. Failures are reported on ctx->err. */
 void unmerged_forget(struct cmd_ctx *ctx, const char *path);
 
 /* Every box of @s, also those with nothing to merge (files 0). */

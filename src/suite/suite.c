@@ -187,7 +187,7 @@ static void tell_scenario(struct suite *su, size_t nr)
 
 /* --- running ---------------------------------------------------------------------------------- */
 
-/* They answer to what waits: what is known only afterwards would never be so. */
+/* They answer pending actions, so a fact known only afterwards can't be a condition. */
 static int check_people(const json_t *scenario, struct err *err)
 {
 	size_t i;

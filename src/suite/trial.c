@@ -236,7 +236,7 @@ static char *trial_session_in(const char *dir)
 	return path;
 }
 
-/* The command that started it has ended: it runs by itself now. */
+/* The command that started it has ended: the trial runs on its own. */
 static void trial_started(struct trial_run *t)
 {
 	struct err err = ERR_INIT;

@@ -19,7 +19,7 @@ struct trial_run {
 	char *dir, *session;	    /* folder; path of its file, NULL before there is one */
 	char *id;
 	json_t *results; /* of the expectations; NULL before */
-	/* TRIAL_ERROR: what went wrong; NULL if it stands in the results */
+	/* TRIAL_ERROR: the cause; NULL if the results have it */
 	char *why;
 	int pid, pidfd;
 	int64_t began_us, end_us, took_us, cost_uusd;

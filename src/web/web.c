@@ -169,7 +169,7 @@ static void web_submit(struct call *c, uint64_t cause)
 		.data_len = f->body.len,
 		.timeout_us = json_int(c->args, "timeout_us", 0),
 	};
-	c->tool = "web_fetch"; /* whoever calls it: rules know it by one name */
+	c->tool = "web_fetch"; /* for any caller: rules know it by one name */
 	buf_reset(&f->text);
 	call_action(c, &spec, &w->effector, web_fetched);
 }

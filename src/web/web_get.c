@@ -354,7 +354,7 @@ static void web_get_send_it(struct web_job *j)
 	const struct action_spec *spec = action_spec(j->action);
 	struct strv headers = STRV_INIT;
 	const char *proxy = place_proxy(&j->url);
-	/* the proxy looks the name up: what it may reach is its own business */
+	/* the proxy looks the name up: the reachable addresses are its own responsibility */
 	j->no_check = *proxy != 0;
 	put_headers(j, &headers);
 	const struct http_request req = {

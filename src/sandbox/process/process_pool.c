@@ -99,7 +99,7 @@ void pool_refill(struct loop *l, struct launcher *la, const struct cell_spec *s,
 	int nr = 0, others = 0;
 	for (struct waiting *w = process_pool.first; w; w = w->next)
 		*(strcmp(w->cell->key, key) == 0 ? &nr : &others) += 1;
-	if (others >= KINDS_MAX * process_pool.want) /* the oldest kind is not asked for any more */
+	if (others >= KINDS_MAX * process_pool.want) /* requests of the oldest kind are dropped */
 		for (struct waiting **at = &process_pool.first; *at; at = &(*at)->next)
 			if (strcmp((*at)->cell->key, key) != 0 && !(*at)->next) {
 				process_pool_end(at);
