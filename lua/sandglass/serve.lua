@@ -1,12 +1,15 @@
--- What the APIs of `sandglass serve` share. The serving process hands on each request whole; here it finds its route, and what
--- acts becomes an operation of a box of this session, so that it is judged, recorded and shown like any other.
+-- Shared by the APIs of `sandglass serve`. The serving process passes each complete request here.
+-- It finds the route, and an effect becomes an operation of a sandbox of this session, so that it
+-- is checked against policy, recorded, and shown like any other.
 --
--- An API is a table: name, env = { NAME = "{url}/api" or "{token}" } of the programs that are served, error(status, text, code, q) ->
--- the body of a refusal, instead(path) -> what to say of a path that has no route (or nil), and routes = { { "POST", "/sandbox/{box}/stop", fn }, ... }. fn(q, words...) gets what stands in {...}, a
--- {box} as the box of that id, or the box that of(q) says; it runs as the box's agent unless the route is bare, or alone (M.alone).
--- It returns status, a table (JSON) or a string, the type of a string, and whether {token} in it is filled in outside; or
--- M.stream(...), M.socket(...), { location = url }.
--- q = { method, path, query, headers, body, target (as it was asked for), socket? }. M.fail(status, text, code) refuses.
+-- An API is a table. name; env = { NAME = "{url}/api" or "{token}" } of the served programs;
+-- error(status, text, code, q) -> the body of a refusal; instead(path) -> a text for a path without
+-- a route (or nil); routes = { { "POST", "/sandbox/{box}/stop", fn }, ... }. fn(q, words...) gets
+-- the parts in {...}; {box} becomes the sandbox of that id, or the one that of(q) names. It runs as
+-- the sandbox's agent unless the route is bare, or alone (M.alone). It returns status, a table
+-- (JSON) or a string, the type of a string, and whether {token} in it is filled in outside; or
+-- M.stream(...), M.socket(...), { location = url }. q = { method, path, query, headers, body,
+-- target (as requested), socket? }. M.fail(status, text, code) refuses.
 local rt = require "sandglass.runtime"
 local sg = require "sandglass"
 local p = require "sandglass.plugin"

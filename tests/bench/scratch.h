@@ -1,4 +1,5 @@
-/* Where a bench keeps what it makes: in $TMPDIR, which tests/bench/run takes away whatever becomes of the bench. */
+/* Where a bench keeps what it makes: in $TMPDIR, which tests/bench/run takes away whatever
+ * becomes of the bench. */
 #ifndef TESTS_BENCH_SCRATCH_H
 #define TESTS_BENCH_SCRATCH_H
 

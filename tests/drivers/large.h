@@ -158,7 +158,8 @@ static void tiny_writes(struct box *b, bool has_shell)
 				   "i=0; while [ $i -lt 10000 ]; do echo $i; i=$((i + 1)); done" };
 	const char *const py[] = {
 		"python", "-c",
-		"import sys\nfor i in range(10000): sys.stdout.write('%d\\n' % i); sys.stdout.flush()"
+		"import sys\n"
+		"for i in range(10000): sys.stdout.write('%d\\n' % i); sys.stdout.flush()"
 	};
 	struct hash_ctx want;
 	struct flow f;
@@ -193,7 +194,8 @@ static void large_file(struct box *b, bool has_shell)
 	CLEANUP(buf_release) struct buf got = BUF_INIT, hex = BUF_INIT;
 	const char *const sh[] = { "sh", "-c", "sha256sum <large; printf x >>large" };
 	static const char sum[] =
-		"import hashlib; print(hashlib.sha256(open('large', 'rb').read()).hexdigest()); open('large', 'ab').write(b'x')";
+		"import hashlib; print(hashlib.sha256(open('large', 'rb').read()).hexdigest()); "
+		"open('large', 'ab').write(b'x')";
 	const char *const py[] = { "python", "-c", sum };
 	struct run_opts o = { .argv = (char *const *)(uintptr_t)(has_shell ? sh : py),
 			      .nr_argv = 3 };

@@ -77,7 +77,7 @@ static int fewer_calls(void)
 static bool already(void)
 {
 	int status = 0;
-	pid_t pid = may_administer() ? -1 : fork(); /* whoever tries is in one afterwards */
+	pid_t pid = may_administer() ? -1 : fork(); /* the attempt itself would enter one */
 	if (pid == 0)
 		_exit(unshare(CLONE_NEWUSER) != 0 && unshare(CLONE_NEWNS) != 0 ? 0 : 1);
 	return pid > 0 && waitpid(pid, &status, 0) == pid && status == 0;
@@ -89,7 +89,8 @@ int main(int argc, char **argv)
 		fputs("usage: container PROGRAM ARGS...\n", stderr);
 		return 2;
 	}
-	/* the filter first: loading it without no_new_privs takes a capability that then goes, or is not there at all */
+	/* the filter first: loading it without no_new_privs takes a capability that then goes, or is not there at
+	 * all */
 	if (geteuid() != 0 || (!already() && (fewer_calls() != 0 || fewer_capabilities() != 0))) {
 		fprintf(stderr, "container: %s\n", geteuid() == 0 ? strerror(errno) : "only root can play one");
 		return 125;

@@ -1,4 +1,5 @@
-/* Test Anything Protocol, as small as it can be: ok(), is_int(), is_str(), is_mem(), skip(), done_testing(). */
+/* Test Anything Protocol, as small as it can be: ok(), is_int(), is_str(), is_mem(), skip(),
+ * done_testing(). */
 #ifndef TAP_H
 #define TAP_H
 

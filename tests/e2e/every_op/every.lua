@@ -34,7 +34,7 @@ end
 local b = good("box.open", { name = "first", repo = a.repo }, function(v) return v.workspace == "/workspace" end)
 local box = b.box
 bad("box.open", { backend = "nonsense" }, "script", "of an unknown driver")
-bad("box.open", { repo = 7 }, "script", "of something that is no path")
+bad("box.open", { repo = 7 }, "script", "with a path of the wrong type")
 bad("box.open", { repo = a.gone }, "io", "of a folder that is not there")
 
 -- files
@@ -45,14 +45,14 @@ good("box.read", { box = box, path = "f.txt" }, function(v) return v.data == "on
 bad("box.read", { box = box, path = "absent" }, "io", "of a file that is not there")
 bad("box.read", { box = box }, "io", "without a path")
 good("box.edit", { box = box, path = "f.txt", old = "one", new = "two" })
-bad("box.edit", { box = box, path = "f.txt", old = "three", new = "x" }, "io", "of what is not there")
+bad("box.edit", { box = box, path = "f.txt", old = "three", new = "x" }, "io", "of missing text")
 good("box.glob", { box = box, pattern = "*.txt" }, function(v) return v.paths[1] == "f.txt" end)
 bad("box.glob", { box = 99999, pattern = "*" }, "backend", "in no box")
 good("box.url", { box = box, port = 8000 }, function(v) return v.url:find "^http://127.0.0.1:%d+$" ~= nil end)
 good("box.notices", { box = box }, function(v) return type(v.notices) == "table" end)
 bad("box.notices", { box = 99999 }, "backend", "of no box")
 bad("box.url", { box = 99999, port = 8000 }, "backend", "of no box")
-bad("box.url", { box = box, port = 70000 }, "script", "of what is no port")
+bad("box.url", { box = box, port = 70000 }, "script", "of an invalid port")
 good("box.get", { box = box, path = "f.txt", host = a.host .. "/got" })
 bad("box.get", { box = box, path = "f.txt" }, "script", "without a place for it")
 good("box.put", { box = box, path = "put.txt", host = a.host .. "/got" })
@@ -85,7 +85,7 @@ bad("proc.wait", { proc = 1 }, "script", "for no process")
 good("proc.read", { proc = p }, function(v) return v.eof end)
 bad("proc.read", { proc = 1 }, "script", "from no process")
 bad("proc.write", { proc = p, data = "late" }, "io", "to one that has ended")
-bad("proc.resize", { proc = p, cols = 80, rows = 24 }, "script", "of what has no terminal")
+bad("proc.resize", { proc = p, cols = 80, rows = 24 }, "script", "of a process without a terminal")
 local tty = good("box.spawn", { box = box, cmd = "echo up; read l; stty size", pty = true }).proc
 good("proc.read", { proc = tty }, function(v) return v.data:find("up", 1, true) end)
 bad("proc.resize", { proc = tty, cols = 0, rows = 24 }, "script", "to nothing")
@@ -127,8 +127,8 @@ bad("box.thaw", {}, "backend", "of no box")
 good("box.merge", { box = box, into = a.repo, mode = "branch", branch = "sandglass/every" }, function(v) return v.event > 0 end)
 bad("box.merge", { box = 99999 }, "backend", "of no box")
 good("host.push", { box = box, branch = "pushed" }, function(v) return v.event > 0 end)
-bad("host.push", { box = box, branch = "--delete" }, "script", "of what git would take for an option")
-bad("host.push", { box = f.box }, "script", "of what was never merged")
+bad("host.push", { box = box, branch = "--delete" }, "script", "of a branch that git would take for an option")
+bad("host.push", { box = f.box }, "script", "of a sandbox that was never merged")
 
 -- a box that is closed while much of it is open; each of these must end
 local ends = {}
@@ -218,7 +218,7 @@ good("sleep", { us = 1000 })
 cancelled("sleep", { us = 60000000 })
 good("module", { name = "sandglass.check" }, function(v) return #v.text > 0 end)
 bad("module", { name = "no.such.module" }, "io", "that is not there")
-bad("nonsense", {}, "script", "is no operation")
+bad("nonsense", {}, "script", "unknown operation")
 
 for op in pairs(asked) do print("asked " .. op) end
 rt.call("box.close", { box = box })

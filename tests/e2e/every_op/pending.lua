@@ -1,4 +1,4 @@
--- Waits in one operation, for somebody who kills the Lua host meanwhile.
+-- Waits in one operation while the test kills the Lua host.
 local sg = require "sandglass"
 local rt = require "sandglass.runtime"
 local a = sg.args { "op" }

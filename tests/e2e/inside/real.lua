@@ -1,4 +1,4 @@
--- A real agent in a box, its calls not judged at the proxy: what it asks by its protocol is.
+-- A real agent in a sandbox. The proxy does not check its calls; its protocol's permission requests are checked.
 local sg = require "sandglass"
 local a = sg.args { agent = "", control = "", program = "", beside = "", roots = "", path = "", model = "", repo = "", linger = "", idle = "", mem = "", gate = false, "task" }
 local roots = {}

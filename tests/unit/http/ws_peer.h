@@ -202,7 +202,8 @@ __attribute__((unused)) static void welcome(struct peer *p, const char *more, co
 	CLEANUP(buf_release) struct buf b = BUF_INIT;
 	buf_printf(
 		&b,
-		"HTTP/1.1 101 Switching Protocols\r\nupgrade: WebSocket\r\nConnection: keep-alive, Upgrade\r\n"
+		"HTTP/1.1 101 Switching Protocols\r\nupgrade: WebSocket\r\n"
+		"Connection: keep-alive, Upgrade\r\n"
 		"Sec-WebSocket-Accept:  %s \r\n%s\r\n",
 		p->accept, more);
 	buf_append(&b, bytes, len);

@@ -1,5 +1,5 @@
-/* Whatever the blocks of values say, the same is found as without them: on a session of chance, with numbers that are none, ends that
- * never come, a clock that goes back, and on blocks that somebody has spoiled. */
+/* Blocks of values never change the results: on a random session with missing and odd numbers, missing ends, a clock
+ * that goes back, and damaged blocks. */
 #include "by_hand.h"
 #include "tap.h"
 
@@ -54,7 +54,7 @@ static uint64_t raw(uint16_t kind, uint64_t cause, uint64_t agent, uint64_t acti
 	return record_append(R, &ev);
 }
 
-/* Mostly a number; also none, and what is no whole number. */
+/* Mostly a number; sometimes nothing, or another kind of value. */
 static void put_value(struct buf *out, const char *key, uint64_t below)
 {
 	static const char *const odd[] = { "null", "1.5", "\"7\"", "\"x\"", "true", "[7]", "-3", "9007199254740993", "1e3" };
@@ -82,7 +82,7 @@ static void end_one(uint64_t agent)
 		buf_puts(&b, ",\"signal\":9");
 	buf_putc(&b, '}');
 	raw(EV_ACTION_ENDED, action, agent, action, b.data);
-	if (chance(60)) /* the others end twice, or go on */
+	if (chance(60)) /* the others end twice or stay open */
 		open_actions[i] = open_actions[--nr_open];
 }
 
@@ -242,7 +242,7 @@ static bool as_wanted(size_t i, size_t nr)
 	return nr == nr_want[i] && !memcmp(got, want[i], nr * sizeof(*got));
 }
 
-/* Of so many one, or each of them. */
+/* One of each @of filters, or each of them. */
 static void same(struct session *s, const char *what, bool paged, size_t of, size_t from)
 {
 	for (size_t i = from % of; i < ARRAY_LEN(asks); i += of) {
@@ -263,7 +263,7 @@ static void on_reading(void *self, uint64_t at, uint64_t head)
 	*last = at <= head && at >= *last ? at : UINT64_MAX;
 }
 
-/* Whoever waits is told how far it is, where every event is read. */
+/* A caller is notified of the progress while every event is read. */
 static void told(const char *path)
 {
 	struct session *s = NULL;
@@ -392,7 +392,7 @@ static void set_flag(void *self)
 	*(bool *)self = true;
 }
 
-/* What is removed is no longer told by the blocks either. */
+/* Blocks lose a redacted event, too. */
 static void redacted(const char *path)
 {
 	struct err err = ERR_INIT;

@@ -1,4 +1,5 @@
-/* What the recorder's tests share: a scratch folder of their own (key and anchor too), waiting, verifying. */
+/* What the recorder's tests share: a scratch folder of their own (key and anchor too), waiting,
+ * verifying. */
 #ifndef RECORD_HELP_H
 #define RECORD_HELP_H
 
@@ -39,7 +40,8 @@ __attribute__((unused)) static int help_done(void)
 	return done_testing();
 }
 
-/* Turns the loop until @flag is set; gives up after a minute, which fails whatever the test looks at next. */
+/* Turns the loop until @flag is set; gives up after a minute, which fails whatever the test
+ * looks at next. */
 __attribute__((unused)) static void help_wait(struct loop *l, const bool *flag)
 {
 	int64_t until = clock_mono_us() + 60000000;

@@ -32,8 +32,9 @@ struct fake_box {
 	struct fake_call open, close, frozen, file, dial;
 	struct run run[FD_MAX];
 	size_t nr_runs, live, opens, closes;
-	struct buf
-		log; /* one word per call of a file or the freezer: "read:a" "write:a=text/644" "list:." "freeze" "thaw" */
+	/* one word per call of a file or the freezer: "read:a" "write:a=text/644" "list:." "freeze"
+	 * "thaw" */
+	struct buf log;
 	char name[40];
 	int oom; /* what its memory limit has killed; -1: it does not know */
 };

@@ -1,5 +1,5 @@
-/* A guest for tests: a forked copy of this program that runs inner_main, as PID 1 of namespaces of its own or as an
- * ordinary child. Include once per test program. */
+/* A guest for tests: a forked copy of this program that runs inner_main, as PID 1 of namespaces
+ * of its own or as an ordinary child. Include once per test program. */
 #ifndef GUEST_BOX_H
 #define GUEST_BOX_H
 

@@ -1,6 +1,6 @@
-/* For tests of the guest and its client: a guest in four ways, PID 1 of its own namespaces or an ordinary child,
- * descriptors passed or streams framed; runs and questions that turn the loop until they are over. One file each includes
- * it. */
+/* For tests of the guest and its client: a guest in four ways, PID 1 of its own namespaces or an
+ * ordinary child, descriptors passed or streams framed; runs and questions that turn the loop
+ * until they are over. One file each includes it. */
 #ifndef GUEST_FIXTURE_H
 #define GUEST_FIXTURE_H
 

@@ -1,4 +1,4 @@
-/* A mirror whose other side is a directory on the host: what it sends and takes, and what a lying side can do. */
+/* A mirror whose other side is a directory on the host: its pushes, its pulls, and the power of a lying side. */
 #include <poll.h>
 #include <stdlib.h>
 

@@ -38,11 +38,11 @@ __attribute__((unused, format(printf, 2, 3))) static int sh_in(const char *dir, 
 	va_list ap;
 	va_start(ap, fmt);
 	if (vasprintf(&words, fmt, ap) < 0 ||
-	    asprintf(
-		    &cmd,
-		    "export HOME=\"$PWD\" GIT_CONFIG_NOSYSTEM=1 GIT_CONFIG_GLOBAL=/dev/null GIT_AUTHOR_NAME=Ann "
-		    "GIT_AUTHOR_EMAIL=ann@example.org GIT_COMMITTER_NAME=Ann GIT_COMMITTER_EMAIL=ann@example.org\n%s",
-		    words) < 0)
+	    asprintf(&cmd,
+		     "export HOME=\"$PWD\" GIT_CONFIG_NOSYSTEM=1 GIT_CONFIG_GLOBAL=/dev/null "
+		     "GIT_AUTHOR_NAME=Ann GIT_AUTHOR_EMAIL=ann@example.org "
+		     "GIT_COMMITTER_NAME=Ann GIT_COMMITTER_EMAIL=ann@example.org\n%s",
+		     words) < 0)
 		abort();
 	va_end(ap);
 	pid_t pid = fork();

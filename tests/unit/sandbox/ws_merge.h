@@ -1,4 +1,5 @@
-/* For tests of the merge: the child is forked instead of spawned, and one call does what a session does. */
+/* For tests of the merge: the child is forked instead of spawned, and one call does what a
+ * session does. */
 #ifndef WS_MERGE_H
 #define WS_MERGE_H
 

@@ -32,8 +32,8 @@ struct fake_opts {
 	void *self;
 	bool process;			       /* through the real program and its socket */
 	const struct fake_frame *after_result; /* sent when RESULT has come; ends with type 0 */
-	const char *
-		repo; /* what a relative repo path stands for; NULL = the source tree's lua/examples */
+	/* base of a relative repo path; NULL = the source tree's lua/examples */
+	const char *repo;
 };
 
 /* The result of a run. */
@@ -44,9 +44,9 @@ struct fake_run {
 	json_t *end;	  /* END body; NULL when the host died */
 	json_t *result;	  /* RESULT body or NULL */
 	json_t *verdicts; /* VERDICT bodies in order */
-	struct buf
-		printed; /* what print and notes said, a line each: "note: text", prints as they are */
-	int status;	 /* exit status of the process form, -signal when killed */
+	/* output of print and notes, a line each: "note: text", prints as they are */
+	struct buf printed;
+	int status; /* exit status of the process form, -signal when killed */
 	size_t turns;
 };
 

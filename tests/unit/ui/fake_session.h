@@ -546,7 +546,8 @@ int verify_session(struct session *s, const struct verify_opts *opts, verify_rep
 		return err_set(err, ERR_CANCELLED, "it was stopped");
 	report(self, "anchor", VERIFY_SKIP, "no anchor log has this session", 0);
 	report(self, "order", VERIFY_FAIL,
-	       "action #743 was started (#744) before it was judged (#746); 1 of 63 actions is out of order",
+	       "action #743 was started (#744) before it was judged (#746); "
+	       "1 of 63 actions is out of order",
 	       744);
 	report(self, "closed", VERIFY_OK, "63 actions have ended", 0);
 	*totals = (struct verify_totals){
