@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Rules that people add from a held action: shown first, recorded, written, in force at once and in the next run; what they
-# cannot do. Words that a rule wants typed, notes for the record, patterns for a while.
+# Rules that you add for a pending action: shown first, recorded, written, in force at once and in the next run, and
+# their limits. Also typed confirmations, notes for the recording, and timed session approvals.
 . "$(dirname "$0")/lib.sh"
 sg=$SANDGLASS
 boxes || { skip 'no box can be opened here'; finish; }

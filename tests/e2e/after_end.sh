@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Work that nobody merged is not lost when its session ends: it is told, listed, merged from the record, undone, pruned.
+# Unmerged work survives the end of its session: it is reported, listed, merged from the recording, undone, and pruned.
 . "$(dirname "$0")/lib.sh"
 need_boxes
 sg=$SANDGLASS

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# fork, rerun, run --watch: what is in the record is not done again.
+# fork, rerun, and run --watch never repeat recorded effects.
 . "$(dirname "$0")/lib.sh"
 sg=$SANDGLASS
 need_boxes

@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# Forks between a shell's command and its answer: the answer is out of the record, once, although its shell has gone.
+# A fork between a shell's command and its answer: the answer comes from the recording, once, although the shell has
+# gone.
 . "$(dirname "$0")/lib.sh"
 sg=$SANDGLASS
 need_boxes

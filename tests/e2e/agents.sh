@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# The real agents from npm, each in a box without a network, with a scripted model behind the proxy: a task to its end, a
-# call that a rule denies and that none of them ever carries out, and the key nowhere. Those that are installed in
-# build/agents (make test-agents); the others are skipped.
+# The real agents from npm, each in a sandbox without a network, with a scripted model behind the proxy. Each finishes a
+# task, never carries out a denied call, and never sees the key. Runs the agents installed in build/agents (make
+# test-agents); others are skipped.
 . "$(dirname "$0")/lib.sh"
 need_boxes
 command -v node >/dev/null && need python3

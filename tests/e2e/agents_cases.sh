@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# The real agents from npm, in the cases where something does not go its plain way: looked for a key, paused, refused a call of the
-# model, a provider that is overloaded, breaks off or stands still, a cancel while a person is asked, a supervisor that is killed, a
-# record played back to a fresh agent, a long script, too little memory. LONG=1: also a pause of 310 s, past what agents wait.
+# The real agents from npm in difficult cases: a search for the key, a pause, a refused model call, a provider that is
+# overloaded, disconnects, or hangs, a cancellation during an approval, a killed supervisor, a recording replayed to a
+# fresh agent, a long script, and too little memory. LONG=1 adds a pause of 310 s, beyond the agents' patience.
 . "$(dirname "$0")/lib.sh"
 need_boxes
 command -v node >/dev/null && need python3

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# What the real agents write of themselves, imported: turns, calls and tokens as jq counts them. Those agents that are installed
-# in build/agents (make test-agents), with a scripted model.
+# Imports the real agents' own session files and compares turns, calls, and tokens with counts by jq. Runs the agents
+# installed in build/agents (make test-agents), with a scripted model.
 . "$(dirname "$0")/lib.sh"
 . "$here/exchange/counts.bash"
 sg=$SANDGLASS key=sk-REAL-7731 pids=

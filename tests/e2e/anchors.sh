@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# What makes a shorter or re-made file visible lies elsewhere as well: the journal, a tag of a git repository.
+# Anchors outside the file reveal a truncated or rebuilt file: the journal, and a tag of a git repository.
 . "$(dirname "$0")/lib.sh"
 sg=$SANDGLASS
 make=${SANDGLASS%/*}/helpers/sessions/make_session

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# The end of an action, or the action itself, is the state that it left: for rollback, diff, tree, cat and both kinds of fork.
-# Its snapshot stands behind its end.
+# The id of an action, or of its end, names the files that it left: for rollback, diff, tree, cat, and both kinds of
+# fork. Its snapshot comes after its end.
 . "$(dirname "$0")/lib.sh"
 sg=$SANDGLASS
 need jq

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Input that makes no sense to a run: one clear line that says what, where and what to do, the right status, nothing half
-# started and nothing changed.
+# Invalid input to a run gives one clear line with the error, its place, and the remedy, and the right status. Nothing
+# is started or changed.
 . "$(dirname "$0")/lib.sh"
 sg=$SANDGLASS
 cd "$t" || exit 1

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Several commands as one action, where the time of an action went, and a box that dies under an agent.
+# Several commands as one action, the parts of an action's time, and a sandbox that dies under an agent.
 . "$(dirname "$0")/lib.sh"
 need_boxes
 sg=$SANDGLASS

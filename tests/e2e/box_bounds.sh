@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# What a box cannot do is said: files of other owners, more disk than it was given.
+# A sandbox reports its limits: files of other owners, and a full disk quota.
 . "$(dirname "$0")/lib.sh"
 need_boxes
 sg=$SANDGLASS

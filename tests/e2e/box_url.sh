@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# box:url: a server in a box is reached from this machine through a port that is an action, and from nowhere when that is denied.
+# box:url: the host reaches a server in a sandbox through a port, which is an action. A denied action opens no port.
 . "$(dirname "$0")/lib.sh"
 accept_any
 sg=$SANDGLASS

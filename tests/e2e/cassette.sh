@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Model traffic off a cassette: no network, no key; what changes by itself does not count, what else changes is shown.
+# Model traffic from a cassette: no network, no key. Variable parts are ignored; any other difference is shown.
 . "$(dirname "$0")/lib.sh"
 sg=$SANDGLASS
 export SANDGLASS_SESSIONS=$t/sessions

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# The catalog against the files: the same questions with and without it, while sessions begin, end, are redacted, moved and
-# removed; and what was redacted or removed is nowhere in it.
+# The catalog against the files: the same queries with and without it, while sessions start, end, are redacted, moved,
+# and removed. It keeps no redacted or removed data.
 . "$(dirname "$0")/lib.sh"
 sg=$SANDGLASS
 make=${SANDGLASS%/*}/helpers/sessions/make_session

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Checks over a record: a person's own file live (sg.check) and offline (verify --with) with the same verdicts, ours by name,
-# reports in four formats, claims against what ran.
+# Checks over a recording: a user's own file, live (sg.check) and offline (verify --with), gives the same verdicts. Also
+# built-in checks by name, reports in four formats, and claims against recorded commands.
 . "$(dirname "$0")/lib.sh"
 need_boxes
 sg=$SANDGLASS

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# The verbs of the console from another shell: which session is meant, who decides first, what a watcher sees.
+# The console's verbs from another shell: the addressed session, the first decision, and a watcher's view.
 . "$(dirname "$0")/lib.sh"
 sg=$SANDGLASS
 if ! boxes; then

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Reading a recorded session from the command line: whole, broken off, damaged, read-only.
+# Reads a recorded session from the command line: complete, interrupted, damaged, and read-only.
 . "$(dirname "$0")/lib.sh"
 sg=$SANDGLASS
 make=${SANDGLASS%/*}/helpers/sessions/make_session

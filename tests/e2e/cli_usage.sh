@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# The command line by itself: help for every command, one clear line for bad input, exit statuses, completion scripts.
+# The command line: help for every command, one clear line for bad input, exit statuses, and completion scripts.
 . "$(dirname "$0")/lib.sh"
 sg=$SANDGLASS
 cd "$t" || exit 1

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# A walk over every command of the table: what it says of itself, an option that it does not have, its options completed, and
-# --json of all that looks, line for line. What cannot be is told before anything starts.
+# Walks over every command of the table: its help, an unknown option, its completed options, and --json of each reading
+# command, line by line. Impossible requests are refused before the start.
 . "$(dirname "$0")/lib.sh"
 sg=$SANDGLASS
 export TZ=UTC

@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# Whose a connection of a box is: the command's that ran and its agent's, where exactly one did; else what ran is said.
+# A sandbox's connection belongs to the only running command and its agent; otherwise the event lists the running
+# commands.
 . "$(dirname "$0")/lib.sh"
 sg=$SANDGLASS
 need_boxes

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# The console in a real terminal (tmux) on the demo, and live == replay: the screens that came while it ran are, byte for
-# byte, those of the finished record.
+# The console in a real terminal (tmux) on the demo. Live equals replay: the screens during the run are the screens of
+# the finished recording, byte for byte.
 . "$(dirname "$0")/lib.sh"
 need_boxes
 sg=$SANDGLASS

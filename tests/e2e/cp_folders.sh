@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# sandbox cp of folders, both ways: each file is an action of its own, and nothing from outside of the folder comes along.
+# sandbox cp of directories, in both directions: each file is an action of its own, and no file from outside the
+# directory is copied.
 . "$(dirname "$0")/lib.sh"
 sg=$SANDGLASS
 need jq

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Several pending actions are decided by one command, or found by a filter; an action of high risk is approved alone.
+# One command or a filter decides several pending actions; an action of high risk is approved alone.
 . "$(dirname "$0")/lib.sh"
 sg=$SANDGLASS
 need_boxes

@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
-# Scripts with concurrency, time, randomness and models are functions of their record. For scripts made at random (SEED; SCRIPTS
-# of them, forked at FORKS of their events; LONG=1: eight, at every event; SMALL=1: one that is small, at every event): fork at event n repeats the events 1..n exactly and no model call, has the files of n,
-# and ends as it should; rerun of the script as it was finds nothing; of one with a changed character says where.
+# Scripts with concurrency, time, randomness, and models are functions of their recording. Uses random scripts (SEED;
+# SCRIPTS of them, forked at FORKS of their events; LONG=1: eight, at every event; SMALL=1: a small one, at every
+# event). A fork at event n repeats events 1..n exactly, makes no model call for them, has the files of n, and ends as
+# expected. A rerun of the unchanged script finds no difference; a rerun of a changed one names the place.
 . "$(dirname "$0")/lib.sh"
 need_boxes
 sg=$SANDGLASS

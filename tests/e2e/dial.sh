@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# The way in to a server that listens in a box: what it says and is told stands in the record; one that is about to start is
-# waited for, nobody there is an error, a box that closes ends it; rules see it, and it is no way out.
+# The way in to a server in a sandbox. Both directions are recorded. A starting server is waited for, a missing one is
+# an error, and a closing sandbox ends the connection. Rules apply to it, and it opens no way out.
 . "$(dirname "$0")/lib.sh"
 need_boxes
 need python3

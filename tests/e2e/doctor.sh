@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# `doctor`: one line a check, an end that says whether boxes can be opened; `--paths`: while a session runs everything of ours
-# on this machine lies in what it lists, and afterwards nothing that it lists is a process's.
+# `doctor`: one line per check, and a result that tells if sandboxes can be opened. `--paths` lists all files of
+# sandglass on the host while a session runs; afterwards no process uses them.
 . "$(dirname "$0")/lib.sh"
 need_boxes
 sg=$SANDGLASS

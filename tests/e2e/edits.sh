@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# Edits of files with CR LF, mixed line ends and a mark of UTF-8 keep them; one that fits nowhere shows the nearest lines.
+# Edits of files with CR LF, mixed line ends, and a UTF-8 byte order mark keep them. An edit without a match shows the
+# nearest lines.
 . "$(dirname "$0")/lib.sh"
 need_boxes
 cd "$t" || exit 1

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# What a call does itself, without an action (the store, agents, questions, a box that is opened), is done once: whatever
-# event a fork begins at, whatever came between the effect and its answer, wherever the supervisor was killed.
+# Effects of a call that is not an action (the store, agents, questions, an opening sandbox) happen once: for a fork at
+# any event, for any event between effect and answer, and for a supervisor killed at any point.
 . "$(dirname "$0")/lib.sh"
 need_boxes
 sg=$SANDGLASS

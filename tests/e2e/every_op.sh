@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Every operation that a script can call, well and badly, in a real box; and the end of a script's process while it waits in
-# one of them. After each run the record verifies and nothing in it is left open.
+# Every operation of a script, valid and invalid, in a real sandbox, and the end of a script's process during an
+# operation. After each run the recording verifies and has no open action.
 . "$(dirname "$0")/lib.sh"
 need_boxes
 sg=$SANDGLASS

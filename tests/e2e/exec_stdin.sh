@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# What is piped into `sandbox exec -i` reaches the command byte for byte, is judged before and recorded before, and its end is
-# passed on; a command that has ended takes no more, one that does not read takes no memory, and without -i nothing is read.
+# Input piped into `sandbox exec -i` reaches the command byte for byte, after its policy check and its recording, and so
+# does its end. An ended command takes no more input. A command that does not read uses no memory. Without -i no input
+# is read.
 . "$(dirname "$0")/lib.sh"
 cd "$t" || exit 1
 boxes || { skip "no box can be opened here: $(tail -1 "$t/boxes")"; finish; }

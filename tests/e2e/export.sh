@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Exports: each form whole or not at all, and read by somebody else's reader where there is one.
+# Exports: each format is written completely or not at all, and read by a third-party reader if one is installed.
 . "$(dirname "$0")/lib.sh"
 sg=$SANDGLASS
 make=${SANDGLASS%/*}/helpers/sessions/make_session

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# The main job: a scripted agent repairs a real C project with a failing test in a real box, asks before it publishes, and
-# the session file shows and proves what happened.
+# The main job: a scripted agent repairs a real C project with a failing test in a real sandbox and asks before it
+# publishes. The session file shows and proves each step.
 . "$(dirname "$0")/lib.sh"
 need_boxes
 sg=$SANDGLASS

@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# A copy of a box: the same files, whatever they are and whatever runs in the box meanwhile; from then on both go their own way.
+# A copy of a sandbox: the same files, of any kind and with any running commands. After the copy the two are
+# independent.
 . "$(dirname "$0")/lib.sh"
 sg=$SANDGLASS
 need jq

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# The same events and files continued by several models at once: a table of what came of each, and one that is taken over.
+# Several models continue the same events and files at once: a table of the results, and one result that is applied.
 . "$(dirname "$0")/lib.sh"
 sg=$SANDGLASS
 need_boxes

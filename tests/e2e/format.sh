@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# schema/README.md: each block of shell in it runs on a finished session as it stands there.
+# schema/README.md: each of its shell blocks runs on a finished session as printed.
 . "$(dirname "$0")/lib.sh"
 make=${SANDGLASS%/*}/helpers/sessions/make_session
 if [ ! -x "$make" ]; then

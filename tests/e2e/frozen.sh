@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# A command that is started in a frozen box waits until it thaws; until then it can be taken back, and its session be stopped.
+# A command started in a frozen sandbox waits for the thaw. Until then it can be cancelled, and its session can be
+# stopped.
 . "$(dirname "$0")/lib.sh"
 need_boxes
 sg=$SANDGLASS

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# Every layout of a git repository: git works in a sandbox over it, nothing on the host changes until a merge, and a merge brings
-# the work there; as root and as an ordinary user. The table in src/sandbox/workspace/LAYOUTS.md is what comes out (UPDATE=1 writes it).
+# Every layout of a git repository: git works in a sandbox over it, the host is unchanged until a merge, and a merge
+# brings the work back; as root and as an ordinary user. src/sandbox/workspace/LAYOUTS.md has the results (UPDATE=1
+# writes it).
 . "$(dirname "$0")/lib.sh"
 need_boxes
 sg=$SANDGLASS table=$here/../../src/sandbox/workspace/LAYOUTS.md

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# What waits for a person: it stays held when nobody is there and when the supervisor is killed, the first decider wins, an
-# edit runs as edited, a denial says why, and --no-input ends with the status that says so.
+# Pending approvals: an action stays pending without a client and after a kill of the supervisor. The first decision
+# wins, an edited command runs as edited, a denial gives its reason, and --no-input ends with its own status.
 . "$(dirname "$0")/lib.sh"
 sg=$SANDGLASS
 boxes || { skip 'no box can be opened here'; finish; }

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# What is typed where a terminal does not echo is not recorded, only how much it was: a password, a program that
-# draws its own screen. What is echoed is recorded.
+# Input without terminal echo is not recorded, only its size: a password, and input of a full-screen program. Echoed
+# input is recorded.
 . "$(dirname "$0")/lib.sh"
 need_boxes
 need python3

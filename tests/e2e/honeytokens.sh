@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Fake credentials in a box: nobody reads them, nothing happens; whoever carries one anywhere is found out.
+# Fake credentials in a sandbox: unused ones have no effect; a program that carries one elsewhere is detected.
 . "$(dirname "$0")/lib.sh"
 need_boxes
 sg=$SANDGLASS

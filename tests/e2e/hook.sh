@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# An agent that runs on this machine without a box, by its hooks: judged, held for people, recorded; with the hooks' own forms.
+# An agent on the host without a sandbox, through its hooks: checked against policy, pending approval, and recorded, in
+# the hooks' own formats.
 . "$(dirname "$0")/lib.sh"
 need python3
 sg=$SANDGLASS

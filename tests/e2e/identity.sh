@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# A sandbox's state belongs to its id: names may come again, in one session and after a resume, and no byte is shared.
+# A sandbox's state belongs to its id: a name may be reused, in one session and after a resume, and no byte is shared.
 . "$(dirname "$0")/lib.sh"
 need_boxes
 sg=$SANDGLASS

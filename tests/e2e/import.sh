@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# Imports: counts as an independent count has them, broken lines marked, nothing left of what fails, exports taken back.
+# Imports: counts match an independent count, invalid lines are marked, a failed import leaves nothing, and exports can
+# be imported again.
 . "$(dirname "$0")/lib.sh"
 sg=$SANDGLASS
 export SANDGLASS_SESSIONS=$t/sessions TZ=UTC

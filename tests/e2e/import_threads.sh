@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# What an import counts: subagents once, a copied history not at all, answers in pieces by their last usage, compactions and
-# retries once; the same file twice is refused.
+# Counts of an import: subagents once, a copied history never, streamed answers by their last usage, compactions and
+# retries once. The same file twice is refused.
 . "$(dirname "$0")/lib.sh"
 sg=$SANDGLASS
 export SANDGLASS_SESSIONS=$t/sessions

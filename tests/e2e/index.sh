@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# The search index of a session that ended in a flood: finished behind whoever searches, or by hand.
+# The search index of a session that ended in a flood: finished in the background after a search, or by command.
 . "$(dirname "$0")/lib.sh"
 sg=$SANDGLASS
 make=${SANDGLASS%/*}/helpers/sessions/make_session

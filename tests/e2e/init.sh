@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# init and new: what they write is right, trusted, and stays.
+# init and new: their files are valid and trusted, and existing files stay.
 . "$(dirname "$0")/lib.sh"
 sg=$SANDGLASS
 mkdir "$t/p"

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# The proxy of a box: four dialects through it with the real key put on outside, what is refused, calls of tools that are
-# judged before the agent sees them, what is recorded; and that the key is nowhere.
+# The proxy of a sandbox: four dialects with the real key added outside, the refusals, the policy check of tool calls
+# before the agent sees them, and the recorded events. The key appears nowhere.
 . "$(dirname "$0")/lib.sh"
 need_boxes
 command -v curl >/dev/null && need python3

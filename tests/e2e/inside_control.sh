@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
-# Agents in boxes that are spoken with by protocol: what they ask is judged and waits for people, what they say of themselves is
-# told, words reach them between turns, also when they sleep or their box is gone; what no agent should send does no harm. With
-# a small agent of ours (inside/acp_agent.py), which the protocol's own library takes for one (make test-agents).
+# Agents in sandboxes, controlled by a protocol. Their requests are checked against policy and wait for approval, and
+# their reports are recorded. Messages reach them between turns, also if they sleep or their sandbox is gone. Invalid
+# messages do no harm. Uses a small agent of ours (inside/acp_agent.py), which the protocol's own library accepts (make
+# test-agents).
 . "$(dirname "$0")/lib.sh"
 need_boxes
 need python3

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# `make install` puts all of it into place, what lies there works by itself, wherever it has been moved; `make uninstall`
+# `make install` installs all files, and the installed program works wherever the directory is moved. `make uninstall`
 # leaves nothing behind.
 . "$(dirname "$0")/lib.sh"
 top=$(cd "$here/../.." && pwd)

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# A program in its own terminal interface: bytes and sizes as they are, detached when its terminal goes, back with its screen, the overlay,
-# a terminal that is as before after every end, and what of it is in the recording.
+# A program in its own terminal interface: bytes and sizes pass unchanged, it detaches when its terminal goes, and it
+# returns with its screen. Also the overlay, the restored terminal after each kind of end, and the recording.
 . "$(dirname "$0")/lib.sh"
 need_boxes
 need python3

@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# A Python that stays in the sandbox keeps variables from one piece of code to the next; each piece is an action with its status.
+# A persistent Python in the sandbox keeps variables from one piece of code to the next; each piece is an action with
+# its status.
 . "$(dirname "$0")/lib.sh"
 need_boxes
 need python3

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# The console as a job: below a shell with job control and below a script, with an editor, a pager, a command and a shell of
-# one's own that stop themselves, that are stopped and that are killed. What stops, stops as a whole, and fg brings it back.
+# The console as a job: below a shell with job control and below a script, with an editor, a pager, a command, and a
+# user's own shell that stop themselves, are stopped, or are killed. A stop affects the whole job, and fg resumes it.
 . "$(dirname "$0")/lib.sh"
 need_boxes
 need tmux

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Long work from its screen, a box closed from its screen, a budget that ran out extended where it is told, hints shown
-# once: in a real terminal.
+# A running command on its screen, a sandbox closed from its screen, a used-up budget extended at its warning, and hints
+# shown once: in a real terminal.
 . "$(dirname "$0")/lib.sh"
 sg=$SANDGLASS
 need_boxes

@@ -1,4 +1,4 @@
-# For end-to-end tests: TAP, folders that go away, sessions that end. Sourced; SANDGLASS names the program.
+# For end-to-end tests: TAP, removed directories, ended sessions. Sourced; SANDGLASS names the program.
 set -u
 : "${SANDGLASS:?the program under test}"
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Line mode as the full twin of the console: a person at a terminal (a pty) decides by numbers and types commands; no
-# escape sequence, nothing is drawn twice. With nobody there the box of what waits stands still.
+# Line mode offers the console's functions: a user at a terminal (a pty) decides by numbers and types commands. It
+# prints no escape sequence and no line twice. Without a client the sandbox of a pending action is frozen.
 . "$(dirname "$0")/lib.sh"
 sg=$SANDGLASS
 boxes || { skip 'no box can be opened here'; finish; }

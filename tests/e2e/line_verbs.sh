@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Line mode as a twin of the console: the verbs of the table typed at its prompt; questions and commands that cannot be taken
-# for each other; hostile text; commands of this machine with --trust only; lists that are filtered.
+# Line mode's verbs of the table, typed at its prompt. Answers and commands can't be confused. Also hostile text, host
+# commands only with --trust, and filtered lists.
 . "$(dirname "$0")/lib.sh"
 need_boxes
 need tmux

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Nothing follows the locale or the time zone: the same short session under each gives the same events and the same JSON,
-# also when the zone changes in mid-session.
+# No output depends on the locale or the time zone: the same short session gives the same events and the same JSON, also
+# if the zone changes during the session.
 . "$(dirname "$0")/lib.sh"
 sg=$SANDGLASS
 boxes || { skip 'no box can be opened here'; finish; }

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# The login of a vendor's program for agents in sandboxes: a placeholder inside, the token outside and for each request, one refresh for all,
-# a login that is gone, and that no token gets anywhere.
+# A vendor's login for agents in sandboxes: a placeholder inside, the token outside and for each request, one refresh
+# for all, an expired login. No token leaks.
 . "$(dirname "$0")/lib.sh"
 need_boxes
 need python3

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Many sessions, many people: one console over all that run, later ones join, a decision goes to the session it is meant
-# for and everybody sees it; a shell of one's own from the screen; what waits, and the page for who takes over.
+# Many sessions and users: one console over all running sessions, which later ones join. A decision goes to its own
+# session and all users see it. Also a user's own shell from the screen, pending approvals, and the handoff summary.
 . "$(dirname "$0")/lib.sh"
 need_boxes
 need tmux

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# MCP both ways. As a server: every tool, bad messages, cancellation, a held call that a person approves, and the record of
-# it all. As a client: servers that misbehave, by hand and from a script. Then the protocol's own inspector and conformance
-# suite, and a server that others wrote (npm; left out without it).
+# MCP in both directions. As a server: every tool, invalid messages, cancellation, a pending call that a user approves,
+# and its recording. As a client: misbehaving servers, by command and from a script. Then the protocol's own inspector
+# and conformance suite, and a third-party server (npm; left out without it).
 . "$(dirname "$0")/lib.sh"
 need_boxes
 sg=$SANDGLASS

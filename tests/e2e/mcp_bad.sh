@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# MCP servers that fail in the middle of things, on the host, over HTTP and in a box: one clear line, an error value in the
-# script, nothing lost, nothing done twice, and the next call begins anew. Secrets by name. After resume, rerun and fork the
-# record answers and no server is started.
+# MCP servers that fail during requests, on the host, over HTTP, and in a sandbox: one clear line, an error value in the
+# script, nothing lost, nothing repeated, and a fresh next call. Secrets by name. After resume, rerun, and fork the
+# recording answers and no server is started.
 . "$(dirname "$0")/lib.sh"
 sg=$SANDGLASS
 cd "$t" || exit 1

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# sandglass as an MCP server over HTTP: who may ask, both eras, sessions, streams that are taken up again, bad company; then
-# the protocol's own inspector and conformance suite (npm; left out without it).
+# sandglass as an MCP server over HTTP: access, both eras, sessions, resumed streams, and hostile clients. Then the
+# protocol's own inspector and conformance suite (npm; left out without it).
 . "$(dirname "$0")/lib.sh"
 need_boxes
 sg=$SANDGLASS

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Random repositories, random work, one merge, one undo: real git says what must come out. A failing seed is printed with the command
-# that replays it. SEED: the first one; COUNT: how many.
+# Random repositories, random work, one merge, one undo: real git gives the expected result. A failing seed is printed
+# with the command that repeats it. SEED: the first seed; COUNT: the number of seeds.
 . "$(dirname "$0")/lib.sh"
 need_boxes
 command -v python3 >/dev/null || { skip 'needs python3'; finish; }

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# merge --commits and merge --patch on real repositories: line ends, binary files, renames, modes, no newline at the end,
-# a linked worktree, local changes. What git makes of the result is the measure.
+# merge --commits and merge --patch on real repositories: line ends, binary files, renames, modes, a missing newline at
+# the end, a linked worktree, and local changes. Git's own view of the result decides.
 . "$(dirname "$0")/lib.sh"
 sg=$SANDGLASS
 need_boxes

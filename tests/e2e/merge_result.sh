@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# What a merge says is what it did: every changed file is named, what is not merged stays known, and what an agent committed keeps its
-# words. Ended sessions, from the command line.
+# A merge reports its real effects: each changed file is named, unmerged work stays known, and an agent's commits keep
+# their messages. Ended sessions, from the command line.
 . "$(dirname "$0")/lib.sh"
 sg=$SANDGLASS
 need_boxes

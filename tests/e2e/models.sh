@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# Agents that ask real model APIs: the four dialects against an independent fake (npm @copilotkit/aimock, also with its
-# faults), and a server of our own that misbehaves in every way that providers do. What goes wrong is one clear line, an
-# error value in the script, and nothing is lost; no key is found anywhere.
+# Agents with real model APIs: the four dialects against an independent fake (npm @copilotkit/aimock, also with its
+# faults), and a server of ours with all known provider faults. A failure is one clear line and an error value in the
+# script. Nothing is lost, and no key leaks.
 . "$(dirname "$0")/lib.sh"
 need_boxes
 sg=$SANDGLASS

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Budgets of money and tokens over real answers: what is counted, where it stops, who is asked, what is extended. Each call
-# of the model costs exactly one dollar here.
+# Budgets of money and tokens over real answers: the counts, the stop, the approval, and the extension. Each model call
+# costs exactly one dollar here.
 . "$(dirname "$0")/lib.sh"
 need_boxes
 sg=$SANDGLASS

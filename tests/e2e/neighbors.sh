@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# A statement about an agent rests on events of that agent and sandbox. For each kind of statement an event of another agent or
-# sandbox of the same session is planted; it never bears the statement out.
+# A statement about an agent uses only events of that agent and sandbox. For each kind of statement the test plants an
+# event of another agent or sandbox of the session, which must not support it.
 . "$(dirname "$0")/lib.sh"
 need_boxes
 sg=$SANDGLASS

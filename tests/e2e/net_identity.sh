@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# The host list of a sandbox belongs to that sandbox, not to its name: a later sandbox of the same name reaches only its own hosts.
+# The host list of a sandbox belongs to that sandbox, not to its name: a later sandbox of the same name reaches only its
+# own hosts.
 . "$(dirname "$0")/lib.sh"
 need_boxes
 need python3

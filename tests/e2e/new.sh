@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# `new`: four questions at a terminal, the pattern with its reasons, and a script that works as it was written; the same by
-# options; whoever leaves in between finds nothing written.
+# `new`: four questions at a terminal, the pattern with its reasons, and a script that works unchanged; the same by
+# options. Leaving early writes nothing.
 . "$(dirname "$0")/lib.sh"
 sg=$SANDGLASS
 mkdir "$t/w" && cd "$t/w" || exit 1

@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# What is left out of a sandbox or its recording is named everywhere: on the screen, to the script, to the agent, in show and verify.
+# Data left out of a sandbox or its recording is named everywhere: on the screen, to the script, to the agent, in show
+# and verify.
 . "$(dirname "$0")/lib.sh"
 need_boxes
 need jq

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# A pattern for the session or a new rule answers other held actions, too: they are named first, and only what was named goes
-# along, each with a decision of its own. From the command line, from line mode, from the screen.
+# A session approval or a new rule also decides other pending actions. They are named first, and only the named ones are
+# decided, each with its own decision. From the command line, from line mode, and from the screen.
 . "$(dirname "$0")/lib.sh"
 need_boxes
 sg=$SANDGLASS

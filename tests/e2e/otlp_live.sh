@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Spans and metrics while a session runs: right JSON, everything arrives once the collector is there, and a session neither
-# waits for one that is away nor fails by it. No box is needed.
+# Spans and metrics during a session: valid JSON, complete once the collector is reachable. A session neither waits for
+# an unreachable collector nor fails because of it. Needs no sandbox.
 . "$(dirname "$0")/lib.sh"
 sg=$SANDGLASS
 export no_proxy='*' SANDGLASS_SESSIONS=$t/sessions OTLP_TOKEN=sk-collector-canary-31 SANDGLASS_CONFIG=$t/config.lua

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # A script's own tools: the call with its arguments and the result are recorded, found, and exported; secrets are not.
-# And what reports state: the difference of changed files, claims with their verdict, the verification, and the cost.
+# Reports include the difference of changed files, claims with their verdict, the verification, and the cost.
 . "$(dirname "$0")/lib.sh"
 need_boxes
 sg=$SANDGLASS

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Recorded sessions looked at together: a policy over the past, rules mined from people's answers and proved on them,
-# sessions side by side, figures of many.
+# Analysis of recorded sessions: a policy applied to the past, rules mined from users' answers and tested on them,
+# sessions side by side, and statistics of many.
 . "$(dirname "$0")/lib.sh"
 need_boxes
 sg=$SANDGLASS

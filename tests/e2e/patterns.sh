@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# The scripts of lua/examples/patterns: each tells what it measured, and what it tells agrees with what happened.
+# The scripts of lua/examples/patterns: each prints its measurements, and they match the recorded events.
 . "$(dirname "$0")/lib.sh"
 need_boxes
 sg=$SANDGLASS p=$here/../../lua/examples/patterns

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# What a pause keeps back waits for nobody's decision: it is not held, nobody is notified of it, and who takes over reads it
-# beside what waits.
+# A paused action is not pending approval: the user is not notified, and the handoff summary lists it with the pending
+# actions.
 . "$(dirname "$0")/lib.sh"
 need_boxes
 sg=$SANDGLASS

@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# Plugins of the user's own, by name: added, listed, used for a box and for a model, removed; what is none is told.
+# A user's own plugins by name: added, listed, used for a sandbox and for a model, removed. An invalid plugin is an
+# error.
 . "$(dirname "$0")/lib.sh"
 sg=$SANDGLASS
 cd "$t" || exit 1

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Trying a held action before it happens, making that difference so, and running a recorded command again: what is shown is
-# what it does, the box is what it was, and nothing of a try counts as having run.
+# The dry run of a pending action, applying its result, and repeating a recorded command. The dry run shows the real
+# effects and leaves the sandbox unchanged; it never counts as a run.
 . "$(dirname "$0")/lib.sh"
 sg=$SANDGLASS
 need_boxes

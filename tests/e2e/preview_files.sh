@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Previews of writes and edits, and of anything while the record cannot be written.
+# Dry runs of writes and edits, and a dry run while the recorder can't write.
 . "$(dirname "$0")/lib.sh"
 sg=$SANDGLASS
 need_boxes

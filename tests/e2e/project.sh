@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# What a project says to agents (AGENTS.md, CLAUDE.md, skills): only after trust, by hash, never from outside of the project.
+# A project's instructions for agents (AGENTS.md, CLAUDE.md, skills): only after trust, by hash, never from outside the
+# project.
 . "$(dirname "$0")/lib.sh"
 sg=$SANDGLASS
 need_boxes

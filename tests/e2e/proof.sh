@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# The proof bundle and the recipe that checks it without us: what is whole is accepted, each of many changes refused; and the
-# redacted copy of a session.
+# The proof bundle and the independent recipe that checks it: an intact bundle is accepted, each of many changes is
+# refused. Also the redacted copy of a session.
 . "$(dirname "$0")/lib.sh"
 sg=$SANDGLASS
 make=${SANDGLASS%/*}/helpers/sessions/make_session

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# A Lua host is a pure function of its frames: made again from the session file they are the bytes that the live host was
-# given, and a new host answers with the bytes that the live one said. The helper refeed stands between and compares.
+# A Lua host is a pure function of its frames. The frames rebuilt from the session file equal the live ones, and a new
+# host answers with the same bytes. The helper refeed compares them.
 . "$(dirname "$0")/lib.sh"
 refeed=${SANDGLASS%/*}/helpers/crash/refeed
 [ -x "$refeed" ] || { skip 'the helper crash/refeed is not built (make helpers)'; finish; }

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Removing for ever what should not have been recorded: of a session that runs and of one that has ended.
+# Permanent removal of recorded data, from a running session and from an ended one.
 . "$(dirname "$0")/lib.sh"
 sg=$SANDGLASS
 need_boxes

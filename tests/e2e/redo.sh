@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# A recorded command run again, in a real terminal: both runs side by side, live, then how they compare; what the record
-# lacks and what waits is told on the command line.
+# Repeats a recorded command in a real terminal: both runs side by side, live, and then their comparison. The command
+# line reports data missing from the recording and pending approvals.
 . "$(dirname "$0")/lib.sh"
 sg=$SANDGLASS
 need_boxes

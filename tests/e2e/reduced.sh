@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# In surroundings like a plain debian:12 container (root, no namespaces, no mounts) everything ends well in profile `reduced`,
-# and only when that was accepted. Needs the helper `container`; run by root.
+# In an environment like a plain debian:12 container (root, no namespaces, no mounts) all commands succeed at isolation
+# level `reduced`, and only with consent. Needs the helper `container`; run by root.
 . "$(dirname "$0")/lib.sh"
 sg=$SANDGLASS
 container=${SANDGLASS%/*}/helpers/hostile/container

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# A record by words: steps, jumps, seeks, marks of one's own that stay out of the file, screens as of the cursor, a session
-# that grows; and files that are none, cut off, turned over or of a newer format: one clear line, never a crash.
+# A recording by commands: steps, jumps, seeks, own bookmarks outside the file, screens at the cursor, and a growing
+# session. Invalid, truncated, reversed, and newer files give one clear line, never a crash.
 . "$(dirname "$0")/lib.sh"
 make=${SANDGLASS%/*}/helpers/sessions/make_session
 replay=$SANDGLASS-replay

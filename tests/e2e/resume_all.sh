@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Sessions that were broken off: ls names the command, `resume --all` goes on with each of them and with no other.
+# Interrupted sessions: ls names the command, and `resume --all` resumes each of them and no other.
 . "$(dirname "$0")/lib.sh"
 sg=$SANDGLASS
 cd "$t" || exit 1

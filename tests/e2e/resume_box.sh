@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# A session that broke off goes on with its boxes as they were opened: every option, the way out among them.
+# An interrupted session resumes with its sandboxes and all their options, including the network.
 . "$(dirname "$0")/lib.sh"
 need_boxes
 sg=$SANDGLASS

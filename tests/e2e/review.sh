@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Review and merge back: hunks taken and left, on the screen and from the command line, while the session runs.
+# Review and merge: hunks accepted and rejected, on the screen and from the command line, while the session runs.
 . "$(dirname "$0")/lib.sh"
 sg=$SANDGLASS
 need_boxes

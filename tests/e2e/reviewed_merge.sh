@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# box:merge{ review = true }: the script waits until a person has looked; what he left, took and said comes back to it.
+# box:merge{ review = true }: the script waits for a review and receives the accepted parts, the rejected parts, and the
+# comments.
 . "$(dirname "$0")/lib.sh"
 sg=$SANDGLASS
 need_boxes

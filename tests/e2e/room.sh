@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Little room on the disk of the sessions: told once in the record, shown, and told again when there is room.
+# Little space on the disk of the sessions: recorded and shown once, and reported again when space is free.
 [ "${NS:-}" ] || { unshare -m true 2>/dev/null && NS=1 exec unshare -m "$0" "$@"; }
 . "$(dirname "$0")/lib.sh"
 sg=$SANDGLASS

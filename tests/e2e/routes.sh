@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Credentials that a box uses and has not: real git against git http-backend, npm and pip against registries that want a key. A
-# push waits for a person with the refs that it would move, however it is begun.
+# Credentials that a sandbox uses without having them: real git against git http-backend, npm and pip against registries
+# that require a key. A push waits for approval with the refs that it would move, however it was started.
 . "$(dirname "$0")/lib.sh"
 need_boxes
 command -v python3 >/dev/null && [ -x "$(git --exec-path)/git-http-backend" ] || { skip "needs python3 and git's http-backend"; finish; }

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# What a person says to an agent: it stands before the next call of its model, once, in order, whatever happens meanwhile.
+# A user's message to an agent comes before the next call of its model, once, in order, whatever happens meanwhile.
 . "$(dirname "$0")/lib.sh"
 need_boxes
 sg=$SANDGLASS

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# An output that holds a live token is followed by an event that names its shape and place, not its value; once per action.
+# After output with a live token comes an event that names its shape and place, not its value; once per action.
 . "$(dirname "$0")/lib.sh"
 need_boxes
 cd "$t" || exit 1

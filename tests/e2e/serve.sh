@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# `sandglass serve`: the APIs of Daytona and E2B with boxes of ours behind them, driven by hand and by the vendors' own SDKs.
+# `sandglass serve`: the APIs of Daytona and E2B over our sandboxes, tested by hand and by the vendors' own SDKs.
 . "$(dirname "$0")/lib.sh"
 need_boxes
 sg=$SANDGLASS

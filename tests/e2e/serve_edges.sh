@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# `sandglass serve` for clients that do what no SDK does: floods, WebSockets beyond measure, times that are none, events that
-# nobody fetches, boxes whose tools are busybox's.
+# `sandglass serve` with unusual clients: floods, oversized WebSocket messages, invalid times, unread events, and
+# sandboxes with busybox tools.
 . "$(dirname "$0")/lib.sh"
 need_boxes
 sg=$SANDGLASS

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# `sandglass serve` with Python programs from PyPI, unchanged: the SDKs of Daytona and E2B, and an agent of deepagents with a box of
-# Daytona's and a scripted model, whose every step is an event, in order. Needs build/py (make test-agents).
+# `sandglass serve` with unchanged Python programs from PyPI: the SDKs of Daytona and E2B, and a deepagents agent with a
+# Daytona sandbox and a scripted model. Each of its steps is an event, in order. Needs build/py (make test-agents).
 . "$(dirname "$0")/lib.sh"
 need_boxes
 sg=$SANDGLASS

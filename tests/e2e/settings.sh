@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Settings that have an effect outside of the console: approvals.timeout, user, keep.days, tools of a project; and `config`
-# says where each comes from.
+# Settings with an effect outside the console: approvals.timeout, user, keep.days, tools of a project. `config` names
+# the source of each.
 . "$(dirname "$0")/lib.sh"
 need_boxes
 sg=$SANDGLASS

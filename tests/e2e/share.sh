@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# A session that is shared with a unix group: two other users of this machine, one in the group and one not; to watch and to
-# decide; what they may not do; what the record says of them; folders that are closed.
+# A session shared with a unix group: two other users of the host, one in the group and one outside; to watch and to
+# decide. Their limits, their recorded identity, and closed directories.
 . "$(dirname "$0")/lib.sh"
 sg=$SANDGLASS
 own=sgo$$ member=sgm$$ other=sgx$$ group=sgg$$

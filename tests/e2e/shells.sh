@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# A shell that stays: whatever a command does to prompt, line editor, options, terminal or descriptors, the next one runs, or the
-# end of the shell is told with its status.
+# A persistent shell: whatever a command does to prompt, line editor, options, terminal, or descriptors, the next
+# command runs, or the end of the shell is reported with its status.
 . "$(dirname "$0")/lib.sh"
 need_boxes
 need git

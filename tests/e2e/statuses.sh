@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Each exit status for the reason that it stands for ('help exit'), shown and with --json, whose last line says it as well.
+# Each exit status for its reason ('help exit'), printed and with --json, whose last line has it, too.
 . "$(dirname "$0")/lib.sh"
 need_boxes
 sg=$SANDGLASS

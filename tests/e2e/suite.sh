@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# Behaviour tests: scenarios with a fixture, people from a list, expectations over the record; rates, classes, links to events.
+# Behavior tests: scenarios with a fixture, scripted reviewers, and expectations over the recording; rates, classes, and
+# links to events.
 . "$(dirname "$0")/lib.sh"
 need_boxes
 sg=$SANDGLASS

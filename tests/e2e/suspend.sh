@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# A program in its own terminal interface as a job of a shell (Ctrl-Z and fg), answered from its overlay, and attached to from the fleet.
+# A program in its own terminal interface as a job of a shell (Ctrl-Z and fg), answered from its overlay, and attached
+# to from the fleet.
 . "$(dirname "$0")/lib.sh"
 need_boxes
 need python3

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# After an agent has used a tool of the host, its actions are tainted, and a rule may say so.
+# After an agent has used a tool of the host, its actions are tainted, and a rule may match that.
 . "$(dirname "$0")/lib.sh"
 sg=$SANDGLASS
 need_boxes

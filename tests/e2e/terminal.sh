@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# The console and its terminal (tmux): title, mouse, copy, pager, suspend, small and storming windows, kill -9, a lost
-# line. Whatever happens, the terminal is given back and the agents go on.
+# The console and its terminal (tmux): title, mouse, copy, pager, suspend, small and rapidly resized windows, kill -9,
+# and a lost connection. In all cases the terminal is restored and the agents continue.
 . "$(dirname "$0")/lib.sh"
 need_boxes
 need tmux

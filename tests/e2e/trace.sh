@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# What really ran: programs and connections of a box are told as the kernel sees them, below the command or the tool call
-# that caused them; a pattern makes a process wait for a person. Hostile: daemons, closed descriptors, a bomb of execs, a
-# supervisor that is killed while a process waits for it.
+# Programs and connections of a sandbox are recorded as the kernel sees them, below the command or tool call that caused
+# them. A pattern makes a process wait for approval. Hostile cases: daemons, closed descriptors, an exec bomb, and a
+# supervisor killed while a process waits for it.
 . "$(dirname "$0")/lib.sh"
 need_boxes
 sg=$SANDGLASS

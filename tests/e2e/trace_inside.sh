@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Claims and effects of an agent inside a box, side by side: what the kernel saw for each call of its tools, a call for which
-# nothing ran, what ran beside its calls; a program that waits for a person though no call of a tool was asked about.
+# Claims and effects of an agent inside a sandbox, side by side: the kernel's events for each tool call, a call without
+# a command, and commands without a call. Also a program that waits for approval although no tool call did.
 . "$(dirname "$0")/lib.sh"
 need_boxes
 need python3

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# undo SESSION#n takes back what one action did to the files, on the files of now; the rest stays.
+# undo SESSION#n reverts one action's changes on the current files; other changes stay.
 . "$(dirname "$0")/lib.sh"
 sg=$SANDGLASS
 need jq

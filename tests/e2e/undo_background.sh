@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# What a background process has written since the last snapshot goes with a rollback and comes back with its undo.
+# A rollback also reverts a background process's writes since the last snapshot, and its undo restores them.
 . "$(dirname "$0")/lib.sh"
 sg=$SANDGLASS
 need jq

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Undo of one action and copies: each goes its own way, and what was done before a copy was made can be undone in either.
+# Undo of one action and copies: the copies are independent, and changes made before a copy can be undone in either.
 . "$(dirname "$0")/lib.sh"
 sg=$SANDGLASS
 need jq

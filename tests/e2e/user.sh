@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# The main job as an ordinary user without a passwd entry: over a repository of his own, of root, of a third.
+# The main job as an ordinary user without a passwd entry, over a repository of the same user, of root, and of a third
+# user.
 . "$(dirname "$0")/lib.sh"
 need_boxes
 sg=$SANDGLASS

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# verify --repeat: recorded commands run again in fresh boxes, with a verdict for each.
+# verify --repeat: recorded commands are repeated in fresh sandboxes, with a verdict for each.
 . "$(dirname "$0")/lib.sh"
 sg=$SANDGLASS
 need_boxes

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# run --watch in the console (tmux): a save takes the old session's screen away and shows the new one, with the time that it
-# took; what the watcher has to say stands in the message line.
+# run --watch in the console (tmux): a save replaces the old session's screen with the new one and its duration. The
+# watcher's messages appear in the message line.
 . "$(dirname "$0")/lib.sh"
 need_boxes
 need tmux

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Pages of the web for scripts and agents: what comes back, what is refused, redirects judged anew, search services of both
-# shapes, taint, keys, and that nothing is fetched twice.
+# Web pages for scripts and agents: results, refusals, redirects with a new policy check, search services of both
+# shapes, taint, and keys. Nothing is fetched twice.
 . "$(dirname "$0")/lib.sh"
 sg=$SANDGLASS
 export no_proxy='*' SANDGLASS_SESSIONS=$t/sessions MY_KEY=sk-search-canary-77

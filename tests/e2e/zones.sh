@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# One session seen from several time zones: each console shows its own local time and says the zone, also when the next
-# one that somebody opens is elsewhere; the record itself knows only UTC.
+# One session in several time zones: each console shows its local time and names the zone, also if the next console is
+# elsewhere. The recording holds only UTC.
 . "$(dirname "$0")/lib.sh"
 need_boxes
 need tmux
