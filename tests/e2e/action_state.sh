@@ -46,8 +46,8 @@ said() { "$sg" events "$1" --json | jq -r 'select(.kind == "note") | .body.text'
 question() { "$sg" events "$1" --json | jq -r 'select(.kind == "ask") | .seq' | tail -1; }
 "$sg" answer "$(question "$id")" go -S "$id" >"$t/out" 2>&1
 wait_for 20 asks 'end?'
-ok $? 'the script goes on'
-is "$(said "$id" | xargs)" 'copy 22 since 3 file back 22' 'its fork, diff and rollback take an action for what it left'
+ok $? 'the script continues'
+is "$(said "$id" | xargs)" 'copy 22 since 3 file back 22' "fork, diff, and rollback take an action's id for its result"
 "$sg" stop --now -S "$id" >/dev/null 2>&1
 wait_for 20 sh -c "! '$sg' state -S '$id'"
 # a new session: nothing is done again

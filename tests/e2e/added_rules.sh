@@ -39,7 +39,7 @@ like "$(cat "$t/out")" 'lifts = \\"no-push\\"' 'the text of the rule names the a
 [ ! -e .sandglass/added.lua ]
 ok $? 'looking writes nothing'
 "$sg" waivers "$a" 'echo *' --rule allow -S "$one" --json >"$t/out" 2>&1
-like "$(cat "$t/out")" '"wide": ?true' 'a wide one is told to be'
+like "$(cat "$t/out")" '"wide": ?true' 'a wide rule is marked as wide'
 "$sg" approve "$a" --rule 'ls *' -S "$one" >"$t/out" 2>&1
 like "$?$(cat "$t/out")" '^[1-9].*would not allow' 'a rule that would not decide this action is refused'
 is_held "$one" && [ ! -e .sandglass/added.lua ]
@@ -57,11 +57,11 @@ like "$(printf '%s' "$out" | grep 'policy.added')" '"name": ?"added-echo-push-fi
 like "$(printf '%s' "$out" | grep 'policy.added')" '"who": ?\{' 'and who added it'
 like "$(printf '%s' "$out" | grep 'action.decided')" '"rule": ?"added-echo-push-fix"' 'the decision names it'
 like "$(printf '%s' "$out" | grep 'action.decided')" '"note": ?"branches are' 'and has the note'
-like "$(printf '%s' "$out" | grep -m1 '"note".*not run')" 'off|forbid|not run' 'what is denied stays denied'
+like "$(printf '%s' "$out" | grep -m1 '"note".*not run')" 'off|forbid|not run' 'a denied action stays denied'
 like "$("$sg" state -S "$one" --json)" 'echo push main' 'what the rule does not match is held'
 "$sg" defer "$b" --note 'ask ann first' -S "$one" >"$t/out" 2>&1
 is $? 0 'later, with a note'
-like "$("$sg" show "$one" --handoff 2>&1)" 'ask ann first' 'which stands on the page for whoever takes over'
+like "$("$sg" show "$one" --handoff 2>&1)" 'ask ann first' 'the handoff summary shows the note'
 "$sg" approve "$b" --note 'only this once' -S "$one" >"$t/out" 2>&1
 wait_for 20 other "$one" "$b"
 c=$(held "$one")
@@ -91,7 +91,7 @@ wait_for 20 other "$two" "$d"
 "$sg" deny "$(held "$two")" -S "$two" >"$t/out" 2>&1
 wait_for 20 ended "$two"
 
-# a file that somebody else has changed
+# a file that another program has changed
 echo '-- mine' >>.sandglass/added.lua
 three=$(start three)
 wait_for 20 is_held "$three"

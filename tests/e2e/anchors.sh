@@ -23,7 +23,7 @@ is "$? $(grep -c '1 anchor agrees' "$t/out")" '0 1' 'a tag of a repository holds
 
 echo 'nothing of it' >"$t/other"
 "$sg" verify whole --anchor "$t/other" >"$t/out" 2>&1
-is "$? $(grep -c "FAIL .*other' has no anchor of this session" "$t/out")" '9 1' 'a log that was named, and has no line of the session, is no proof'
+is "$? $(grep -c "FAIL .*other' has no anchor of this session" "$t/out")" '9 1' 'a log without a line of the session proves nothing'
 "$sg" verify whole --anchor "$t/none" >"$t/out" 2>&1
 like "$? $(cat "$t/out")" "^2 .*--anchor: .*'$t/none'" 'nor is one that is not there: said before anything is read'
 
@@ -33,9 +33,9 @@ cp "$whole" "$short"
 sqlite3 "$short" "DROP TRIGGER event_stays; DROP TRIGGER IF EXISTS checkpoint_stays; DELETE FROM event WHERE seq > 1000; DELETE FROM checkpoint WHERE seq > 1000"
 "$sg" verify "$short" --anchor "$t/tag" >"$t/out" 2>&1
 is $? 9 'a shorter one does not agree with it'
-like "$(cat "$t/out")" 'FAIL +record +anchor: gap: the file ends at event' 'and it is said how'
+like "$(cat "$t/out")" 'FAIL +record +anchor: gap: the file ends at event' 'and the report gives the reason'
 
-# the journal: somebody who listens where it does
+# the journal: a listener at its socket
 cat >"$t/journal.py" <<'P'
 import os, socket, sys
 os.makedirs("/run/systemd/journal")
@@ -60,7 +60,7 @@ S
 if unshare -rm true 2>/dev/null; then
 	unshare -rm bash "$t/in_run.sh" >"$t/out" 2>&1 </dev/null
 	[ -s "$t/journal" ]
-	ok $? 'the journal is told'
+	ok $? 'the journal receives the anchor'
 	"$sg" verify told --anchor "$t/journal" >"$t/out" 2>&1
 	is "$? $(grep -c "$(wc -l <"$t/journal") anchors\? agrees\?" "$t/out")" '0 1' 'the journal holds it'
 else

@@ -30,7 +30,7 @@ is_held() { [ -n "$(held "$1")" ]; }
 other() { h=$(held "$1") && [ -n "$h" ] && [ "$h" != "$2" ]; }
 ended() { ! "$sg" ls --live 2>/dev/null | grep -q "$1"; }
 
-# nobody is attached: it stays held, and the command says so
+# no client is attached: the action stays pending, and the command reports it
 line=$("$sg" run -d two.lua --hold kind:exec --name one --json --notify "printf '%s\n' \"\$SANDGLASS_TEXT\" >>$t/told" 2>"$t/out")
 one=$(printf '%s' "$line" | grep -oE '"session":"[^"]*' | cut -d'"' -f4)
 pid=$(printf '%s' "$line" | grep -oE '"pid":[0-9]+' | cut -d: -f2)
@@ -38,7 +38,7 @@ wait_for 20 is_held "$one"
 ok $? 'the first command is held'
 wait_for 10 test -s "$t/told"
 ok $? 'with nobody attached the notification command runs'
-like "$(cat "$t/told" 2>/dev/null)" 'echo once' 'and is told what waits'
+like "$(cat "$t/told" 2>/dev/null)" 'echo once' 'with the pending action'
 first=$(held "$one")
 
 # a killed supervisor
@@ -51,7 +51,7 @@ is $? 0 'resume'
 wait_for 20 is_held "$one"
 is "$(held "$one")" "$first" 'the same action is held, by the same number'
 like "$("$sg" events "$one")" 'echo once' 'its line is there'
-sleep 1 # until its script has come back to it, nobody can decide
+sleep 1 # no decision is possible until its script has resumed
 
 # two deciders at once
 for _ in $(seq 50); do
@@ -66,7 +66,7 @@ for _ in $(seq 50); do
 done
 [ $((a == 0)) -ne $((b == 0)) ]
 ok $? "of two deciders exactly one wins ($a, $b)"
-like "$(cat "$t/a" "$t/b")" '(approved|denied) by .* at ' 'the other is told who it was'
+like "$(cat "$t/a" "$t/b")" '(approved|denied) by .* at ' 'the other client learns who decided'
 won=$a
 wait_for 20 other "$one" "$first"
 "$sg" deny "$(held "$one")" -S "$one" -m 'because of 7319' >"$t/out" 2>&1
@@ -79,11 +79,11 @@ ok $? 'it ends'
 out=$("$sg" events "$one")
 like "$out" 'not run: .*because of 7319' 'the message reaches the script'
 if [ "$won" -eq 0 ]; then
-	is "$(printf '%s\n' "$out" | grep -c 'ran: once')" 1 'what was held over the kill ran'
+	is "$(printf '%s\n' "$out" | grep -c 'ran: once')" 1 'the action pending during the kill has run'
 	last=$("$sg" events "$one" --json | grep '"kind": *"action.started"' | tail -1 | grep -oE '"action": ?[0-9]+' | grep -oE '[0-9]+')
 	is "$("$sg" out "$one#$last")" once 'and once'
 else
-	unlike "$out" 'ran: once' 'what was denied did not run'
+	unlike "$out" 'ran: once' 'the denied command did not run'
 fi
 "$sg" verify "$one" >"$t/out" 2>&1
 is $? 0 'the record verifies'
@@ -96,7 +96,7 @@ is $? 0 'approve --cmd'
 wait_for 20 ended "$ed"
 out=$("$sg" events "$ed" --json)
 like "$out" 'echo changed' 'the edited form is recorded'
-like "$out" '"kind": *"session.end".*"status": *0' 'and the model is told that a person changed it'
+like "$out" '"kind": *"session.end".*"status": *0' 'and the model learns of the edit'
 act=$(printf '%s\n' "$out" | grep '"kind": *"action.requested"' | grep -m1 'echo original' | grep -oE '"seq": ?[0-9]+' | grep -oE '[0-9]+')
 like "$("$sg" out "$ed#$act" 2>&1)" '^changed' 'the output is that of the edited form'
 
@@ -122,9 +122,9 @@ sleep 0.7
 is "$(started)" $((before + 1)) 'step lets exactly one through'
 "$sg" continue -S "$p" >/dev/null
 wait_for 20 ended "$p"
-ok $? 'continue lets it go on'
+ok $? 'continue resumes it'
 
-# one's own shell, held: it says so and what to do; what was typed before it runs does not reach it
+# a shell of your own, pending approval: it prints this and the next step; input before its start does not reach it
 cat >deny.lua <<'L'
 local p = require "sandglass.policy"
 return p.rules { default = "boxed", p.deny "no-curl" { cmd = "curl *" } }
@@ -138,7 +138,7 @@ line=$("$sg" run -d open.lua --policy deny.lua --json 2>"$t/out")
 o=$(printf '%s' "$line" | grep -oE '"session":"[^"]*' | cut -d'"' -f4)
 opened() { "$sg" state -S "$o" | grep -q 'open'; }
 wait_for 20 opened
-typed() { # what is typed once the shell is held, and then
+typed() { # input once the shell is pending, and after that
 	: >"$t/out"
 	{ wait_for 20 grep -q 'waits for a person' "$t/out"; sleep 0.6; printf '%b' "$1"; [ -z "${2-}" ] || { wait_for 20 grep -q 'agent@' "$t/out"; printf '%b' "$2"; }; } |
 		timeout 60 "$sg" shell open --in "$o" >"$t/out" 2>&1
@@ -147,19 +147,19 @@ typed 'touch early\n\003'
 is $? 4 "one's own shell that is given up while a rule holds it was denied"
 like "$(cat "$t/out")" 'waits for a person: #[0-9]+, no-curl asks' 'and it said what held it'
 typed 'yes\n' 'ls early || echo not-$((1+1))\nexit\n'
-like "$(cat "$t/out")" 'not-2' 'yes approves it, and nothing of what was typed while it was held has reached it'
+like "$(cat "$t/out")" 'not-2' 'yes approves it, and none of the earlier input reaches it'
 decisions() { "$sg" events "$o" --json | grep '"kind": *"action.decided"'; }
-like "$(decisions | tail -1)" '"intent"' 'the approval is bound to what was asked'
-twice() { # what is typed in the moment in which the question comes
+like "$(decisions | tail -1)" '"intent"' 'the approval carries the intent of the question'
+twice() { # input in the moment of the question
 	: >"$t/out"
 	{ wait_for 20 grep -q 'waits for a person' "$t/out"; printf 'yes\n'; sleep 0.6; printf '\003'; } | timeout 60 "$sg" shell open --in "$o" >"$t/out" 2>&1
 }
 twice
-is $? 4 'what is typed in the moment in which it is asked is no answer'
+is $? 4 'input in the moment of the question does not answer it'
 had=$(decisions | wc -l)
 timeout 60 "$sg" shell open --in "$o" >"$t/out" 2>&1 </dev/null
 is "$? $(($(decisions | wc -l) - had)) $("$sg" events "$o" --json | grep -c '"kind": *"control.refused"')" '4 1 0' 'with nothing to read from it is given up, once'
-like "$(cat "$t/out")" 'this shell was denied by [a-z]+: whoever asked for this shell gave it up' 'it is said who denied it, and what for'
+like "$(cat "$t/out")" 'this shell was denied by [a-z]+: whoever asked for this shell gave it up' 'the message names who denied it, and the reason'
 
 # who is killed, or has lost his line, leaves no shell behind that waits or runs
 mkfifo keys
@@ -173,7 +173,7 @@ kill -9 $own
 wait_for 20 of_it 'cancelled: whoever asked for this shell has gone'
 ok $? "one's own shell that waits is given up when whoever asked for it is killed"
 "$sg" approve "$id" -S "$o" >"$t/out" 2>&1
-is $? 1 'and nobody can let it run any more'
+is $? 1 'and it cannot be approved after that'
 own_shell
 id=$(held "$o")
 sleep 0.6
@@ -192,7 +192,7 @@ wait_for 10 ended "$o"
 "$sg" resume -d "$o" >"$t/out" 2>&1
 wait_for 20 opened
 none_waits
-ok $? 'nor does it wait for anybody when the supervisor was killed and the session goes on'
+ok $? 'nor does it wait after the kill of the supervisor and a resume'
 like "$("$sg" events "$o" --json | grep '"action.ended"' | grep "\"action\": *$id,")" 'interrupted' 'it was interrupted'
 "$sg" stop -S "$o" >"$t/out" 2>&1
 "$sg" sandbox shell <&8 >"$t/out" 2>&1 &
@@ -249,7 +249,7 @@ done
 id=$("$sg" run -d several.lua --hold kind:exec --config 'cmd~other.lua' </dev/null 2>"$t/out" | grep -oE 's-[0-9a-z]+' | head -1)
 both() { [ "$("$sg" ls --waiting | grep -c "$id")" = 3 ] && [ "$(wc -l <some)" -ge 2 ]; }
 wait_for 30 both
-is "$(sort some | tr '\n' ,)" 'exec echo other,which?,' 'notify.when: the command is told of what its filter finds, and of questions'
+is "$(sort some | tr '\n' ,)" 'exec echo other,which?,' 'notify.when: the command gets matching actions, and questions'
 "$sg" stop --now -S "$id" >"$t/out" 2>&1
 "$sg" run -d several.lua --config 'cmd~".lua' </dev/null >"$t/out" 2>&1
 like "$?$(cat "$t/out")" '^3.*notify.when: column 5' 'one that is wrong is an error of the configuration'

@@ -37,7 +37,7 @@ like "$(cat "$t/out")" "they stay held; to decide them as well: --others $b,$c" 
 wait_for 30 waits "$one" 3
 ok $? 'which they did not'
 "$sg" approve "$b" --rule 'echo push fix/*' --others "$c,x" -S "$one" >"$t/out" 2>&1
-like "$?$(cat "$t/out")" "^2.*--others" 'a list that is none is told'
+like "$?$(cat "$t/out")" "^2.*--others" 'an invalid list is an error'
 "$sg" approve "$b" --others "$c" -S "$one" >"$t/out" 2>&1
 like "$?$(cat "$t/out")" "^2.*goes with --session or --rule" '--others needs a pattern'
 "$sg" approve "$b" --rule 'echo push fix/*' --others "$c" -S "$one" >"$t/out" 2>&1

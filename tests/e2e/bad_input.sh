@@ -100,7 +100,7 @@ for c in show events verify diff out resume replay export simulate fork; do
 		bad "$c: not there" 2 'nothing\.glass' "$sg" $words "$t/nothing.glass$at"
 	}
 done
-# one that somebody writes: it can be read, not taken
+# a third-party image: readable, but not usable
 script waits 'print "waits" sg.sleep(60)'
 id=$("$sg" run -d waits.lua --name busy)
 waiting() { "$sg" events "$id" 2>/dev/null | grep -q waits; }

@@ -37,7 +37,7 @@ L
 timeout 60 "$sg" run --no-tui --no-input --policy rules.lua batch.lua </dev/null >out 2>&1
 is $? 0 'a script with batches'
 like "$(cat out)" 'parts 1:0:one/: 2:3::two/ 3:0:no end: 4:0:65[0-9]{3}000/..x@: 5:0' 'output and exit status of each command apart'
-like "$("$sg" events --json | grep '"text":"parts')" '5:0:: 6:0:/workspace/WHO=us/: cut truefalse' 'each in a shell of its own; what was shortened says so'
+like "$("$sg" events --json | grep '"text":"parts')" '5:0:: 6:0:/workspace/WHO=us/: cut truefalse' 'each in its own shell; truncated output is marked'
 like "$(cat out)" 'stopped 21' 'stop ends it at the first that fails'
 like "$("$sg" events --json | grep '"text":"quotes')" 'quotes denied"' 'quotes of one command do not hide the next'
 like "$(cat out)" 'rule nil denied' 'a rule about one of them holds for all'
@@ -46,7 +46,7 @@ like "$(cat out)" 'forged 5 4 0' 'a command cannot say what the next has ended w
 like "$(cat out)" 'input firstthe rest$' 'its input is theirs, in turn'
 like "$(cat out)" 'beside truetrue$' 'parallel: a command does not wait for one that runs'
 id=$("$sg" events --json | grep '"kind":"action.requested"' | head -1 | grep -oE '"seq":[0-9]+' | cut -d: -f2)
-is "$("$sg" out "#$id" --stdout --raw | head -c 14)" "$(printf 'one\nno end1\n2\n')" 'what was put between them is not recorded'
+is "$("$sg" out "#$id" --stdout --raw | head -c 14)" "$(printf 'one\nno end1\n2\n')" 'the separators are not recorded'
 like "$("$sg" show "#$id" | tail -3)" '^time +gate .*disk .*in box ' 'show: where its time went'
 like "$("$sg" show --time)" '^box +#+ ' 'show --time: bars'
 like "$("$sg" show --time --json)" '"actions":[0-9]+,.*"model_us":0,"box_us":[1-9]' 'and as JSON'
@@ -89,12 +89,12 @@ dies() { # error or restore
 	"$sg" events --json >events
 }
 dies restore
-like "$(grep '"text":"agent' events)" 'agent Done' 'a box dies under its agent, and the agent goes on'
+like "$(grep '"text":"agent' events)" 'agent Done' 'a sandbox dies under its agent, and the agent continues'
 like "$(grep '"kind":"fork.done"' events)" '"how":"restore"' 'in another box with the files of the last snapshot'
 like "$(grep '"text":"then' events)" 'then kept\\n in c-2' 'the handle, too'
 like "$(grep '"text":"shut' events)" 'shut box [0-9]+ is gone"' 'one that the script has closed stays closed'
 calls=$(grep '"kind":"model.call"' events | tail -1 | grep -oE '"seq":[0-9]+' | cut -d: -f2)
-like "$("$sg" show "#$calls")" 'now uses sandbox .c-2.' 'and the model was told'
+like "$("$sg" show "#$calls")" 'now uses sandbox .c-2.' 'and the model is notified'
 "$sg" verify >out 2>&1
 is $? 0 'the record verifies'
 dies error

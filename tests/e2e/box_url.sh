@@ -72,18 +72,18 @@ asked() { "$sg" state -S "$id" --json | grep -q "$1"; }
 answer() { "$sg" answer -S "$id" "$("$sg" state -S "$id" --json | grep -oE '"(action|ask|id)": ?[0-9]+' | head -1 | grep -oE '[0-9]+')" yes >"$t/out" 2>&1; }
 run yes.lua
 if [ -n "$accept" ]; then
-	like "$url" 'profile reduced cannot be reached from here' 'a box without a network of its own says so'
+	like "$url" 'profile reduced cannot be reached from here' 'a sandbox without its own network reports this'
 	finish
 fi
 like "$url" '^http://127\.0\.0\.1:[0-9]+$' 'it is an address on this machine'
-is "$(python3 echo.py "$url")" '[True, True, True]' 'what goes in and comes out is the same, both ends closed, three times'
+is "$(python3 echo.py "$url")" '[True, True, True]' 'all bytes arrive in both directions, and both ends close, three times'
 closed() { "$sg" events "$id" --json | grep -F '"kind":"port.closed"'; }
 closed_times() { [ "$(closed | grep -c "$2")" = "$1" ]; }
 wait_for 20 closed_times 3 '"connected":true.*"down_bytes":300000.*"up_bytes":300000\|"up_bytes":300000.*"down_bytes":300000'
 is $? 0 'each connection is an event with what went both ways'
 if [ "$(id -u)" = 0 ]; then
 	is "$(python3 knock.py "$url" 12345)" 'turned away' 'another user of this machine is not let in'
-	like "$(closed)" "another user's" 'and that is told'
+	like "$(closed)" "another user's" 'with the reason'
 else
 	skip 'only root can be another user'
 fi
@@ -112,12 +112,12 @@ is "$(python3 knock.py "$url")" 'let in' 'and then again'
 is "$(python3 knock.py "$url")" 'turned away' 'while the box is frozen nobody is let in'
 "$sg" thaw -S "$id" >"$t/out" 2>&1
 is "$(python3 knock.py "$url")" 'let in' 'and then again'
-like "$(words odd)" 'invalid port: 70000' 'a number that is no port'
+like "$(words odd)" 'invalid port: 70000' 'an invalid port'
 like "$("$sg" events "$id" --json | grep action.requested)" '"kind":"port".*"host":"web".*"port":8000' 'it is an action of kind port'
 wait_for 20 asked 'done?'
 answer
 wait_for 20 asked 'over?'
-is "$(python3 echo.py "$url")" 'refused 111' 'when the box is closed nobody listens any more'
+is "$(python3 echo.py "$url")" 'refused 111' 'after the sandbox is closed its port refuses connections'
 "$sg" stop --now -S "$id" >"$t/out" 2>&1
 run no.lua
 like "$url" 'denied by rule no: No way in' 'a rule can deny it'

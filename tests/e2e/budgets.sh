@@ -51,14 +51,14 @@ of() { printf '%s\n' "$ev" | grep "\"kind\":\"$1\""; }
 
 # --- nobody to ask ----------------------------------------------------------------------------------------------------
 run
-is $status 0 'without a budget it goes on to its end'
+is $status 0 'without a budget it runs to its end'
 is "$(calls)" 5 'five calls'
 like "$(cat "$t/out")" '\$1\.00' 'each of which costs what the table says'
 run --budget usd=2.50
 is $status 5 'a budget that is used up is exit status 5'
 is "$(calls)" 3 'no call begins when it is used up; the one that passed the limit was the last'
 like "$(cat "$t/out")" 'stopped: budget, calls 3' 'the script gets the error value'
-like "$(of budget.warn)" '"what":"uusd","used":2000000,"limit":2500000' 'at 80 percent it is said'
+like "$(of budget.warn)" '"what":"uusd","used":2000000,"limit":2500000' 'at 80 percent a warning is recorded'
 like "$(of budget.empty)" '"what":"uusd","used":3000000,"limit":2500000' 'and at the end'
 is "$(of budget.warn | wc -l)" 1 'once'
 like "$(of action.ended)" '"end":"budget"' 'the call that did not begin has its own end'
@@ -104,15 +104,15 @@ id=$("$sg" run -d agent.lua --budget usd=2 </dev/null 2>"$t/out")
 wait_for 20 is_held
 ok $? 'with a person it asks instead of ending'
 is "$(calls)" 2 'before the call that it has no money for'
-like "$("$sg" budget -S "$id" 2>&1)" '^left of budget #[0-9]+: \$0\.[0-9]+$' 'what is left can be asked for'
+like "$("$sg" budget -S "$id" 2>&1)" '^left of budget #[0-9]+: \$0\.[0-9]+$' 'the rest of the budget can be printed'
 "$sg" budget --steps 3 -S "$id" --json >"$t/out" 2>&1 </dev/null
-like "$(cat "$t/out") $(held)" 'still used up: \$2\.0000 of \$2\.0000.* budget' 'more of what has no limit is told to be too little'
+like "$(cat "$t/out") $(held)" 'still used up: \$2\.0000 of \$2\.0000.* budget' 'an extension without effect on the used-up limit is reported'
 "$sg" budget --usd 1.50 -S "$id" >"$t/out" 2>&1 </dev/null
 ok $? 'the budget is extended'
 two_more() { [ "$(total)" -ge $(($(cat asked) + 2)) ]; }
 wait_for 20 two_more
 wait_for 20 is_held
-ok $? 'it goes on, and asks again at the new limit'
+ok $? 'it continues, and asks again at the new limit'
 is "$(calls)" 2 'two calls more'
 first=$(held | cut -d' ' -f1)
 "$sg" approve "$first" -S "$id" >"$t/out" 2>&1 </dev/null
@@ -140,7 +140,7 @@ is "$(calls) $status" '0 5' 'a budget in dollars without a price, and nobody to 
 like "$(of action.ended)" '"end":"budget","why":"no price is known for .turns:other' 'with the reason'
 run --budget tokens=300 -- --model turns:other
 is "$(calls)" 2 'a budget of tokens needs no price'
-like "$(cat "$t/out")" '\$\?' 'and what it cost is unknown'
+like "$(cat "$t/out")" '\$\?' 'and its cost is unknown'
 like "$("$sg" export "$(newest)" -F html)" '"type":"cost","what":"unknown' 'in a report, too'
 run -- --model turns:m-20260701
 is "$(calls) $("$sg" report --json | grep "$id" | grep -o '"cost_uusd":[0-9]*')" '5 "cost_uusd":5000000' 'a dated model has the price of its family'

@@ -33,7 +33,7 @@ head -c -20 chat.jsonl >torn.jsonl
 "$sg" run --no-tui --cassette torn.jsonl chat.lua </dev/null >out 2>&1
 like "$(cat out)" 'REPLY It is fixed' "one whose last line was cut off still has the others"
 
-# a server that says our key, cut in its middle: what is kept does not have it, and plays
+# a server that echoes our key, cut in the middle: the cassette has no key, and plays
 python3 "$here/model_server.py" >port 2>server.log </dev/null &
 server=$!
 wait_for 10 test -s port

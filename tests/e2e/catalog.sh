@@ -18,7 +18,7 @@ sg.note(("tabmow"):reverse() .. " too")
 LUA
 "$sg" run "$t/secret.lua" --no-tui --name secret >"$t/out" 2>&1 </dev/null
 is $? 0 'a session with two words of its own'
-settle() { touch -d '1 minute ago' "$t"/sessions/*.glass; } # what was written a moment ago is not taken in
+settle() { touch -d '1 minute ago' "$t"/sessions/*.glass; } # recently written files are left out
 build() { settle && "$sg" index --catalog >"$t/out" 2>&1; }
 build
 is $? 0 'the catalog is built'

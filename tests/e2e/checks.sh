@@ -39,7 +39,7 @@ like "$(cat out)" "wrong.*nofile.lua" 'a file that is not there is an error valu
 s=$(ls "$HOME"/.local/share/sandglass/sessions/*.glass)
 "$sg" search wrong >out 2>&1
 like "$(cat out)" 'fixer edit: word' 'search: the action that said it'
-unlike "$(cat out)" 'host\.(frame|call)' 'and not what the script was told about it'
+unlike "$(cat out)" 'host\.(frame|call)' "and not the script's frames"
 like "$("$sg" search wrong kind:host.frame 2>&1)" 'host\.frame' 'unless that is asked for'
 unlike "$("$sg" search '(wrong or localhost.)' 2>&1)" 'host\.(frame|call)' 'a word that ends in "host." does not ask for it'
 "$sg" verify "$s" >v 2>&1
@@ -90,11 +90,11 @@ for c in budgets=x no_rubber_stamp=soon paths attributed=ann; do
 	out=$("$sg" verify "$s" --check "$c" 2>&1)
 	is "$? $(grep -c "^sandglass: " <<<"$out")" '2 1' "$c: what it does not take is said before anything is read"
 done
-like "$out" "--check 'attributed=ann': attributed takes no words, not 'ann'" 'and what is wrong with it'
+like "$out" "--check 'attributed=ann': attributed takes no words, not 'ann'" 'and the message names the error'
 echo 'return 7' >seven.lua
 out=$("$sg" verify "$s" --with seven.lua 2>&1)
-is $? 3 'a file that is no check file'
-like "$out" 'seven.lua: a check file returns v.checks' 'is told what it should return'
+is $? 3 'a file that is not a check file'
+like "$out" 'seven.lua: a check file returns v.checks' 'and the message gives the expected result'
 cat >bad.lua <<'L'
 local v = require "sandglass.verify"
 return v.checks(function(log, t)
@@ -133,7 +133,7 @@ like "$out" '^supported +fixer: I fixed `word`' 'the file was edited'
 like "$out" '^unsupported +fixer: I ran `make lint`' 'a command that never ran'
 like "$out" '^unsupported +fixer: I pushed' 'a push that never was'
 like "$out" '^unsupported +fixer: I created `notes.txt`' 'a file that was not made'
-unlike "$out" 'should work' 'what should be is no claim'
+unlike "$out" 'should work' 'an intention is not a claim'
 is "$("$sg" claims "$s" --json | python3 -c 'import json,sys; print(sum(1 for l in sys.stdin if json.loads(l)["evidence"] is not None))')" 5 'as JSON'
 out=$("$sg" claims "$s" --agent fixed 2>&1)
 like "$? $out" "^2 .*agent 'fixed'" 'an agent that is none has not claimed nothing'
@@ -153,9 +153,9 @@ like "$out" '^contradicted fixer: I pushed the branch' 'a push that was tried an
 like "$out" 'the push ended with [1-9].*  \(pushed: #[0-9]+\)$' 'with how it ended, and where'
 like "$out" 'notes.txt was not made$' 'what a file should have come to'
 like "$out" '^supported +fixer: I edited `word`, and all tests pass\.  \(tests: #[0-9]+\)$' 'a sentence of two claims: which one stands beside what shows it'
-like "$out" '^supported +fixer: I edited `word`, and all tests pass\.  \(files: #[0-9 #]+\)$' 'so that both can be told apart'
-# What is only said, tried on or hidden is no evidence: which programs the line ran counts, and whether its status is theirs.
-claimed() { # name, command line: what is held of the claim that the tests pass
+like "$out" '^supported +fixer: I edited `word`, and all tests pass\.  \(files: #[0-9 #]+\)$' 'so that both can be distinguished'
+# Text about tests, tests in a condition, and hidden statuses are not evidence. The programs that the line ran count, with their own statuses.
+claimed() { # name, command line: the verdict about the claim that the tests pass
 	printf 'return { { call = { "shell", { cmd = %s } } }, { say = "All tests pass. I committed it." } }\n' "[[$2]]" >"$t/said.lua"
 	sed 's/turns.lua/said.lua/; /sg.check/d; /again/d; /live/d; /for _/d' fix.lua >says.lua
 	"$sg" run --no-tui --no-input --name "$1" --sessions said says.lua >out 2>&1 </dev/null
@@ -170,7 +170,7 @@ like "$("$sg" claims echoes --sessions said)" '^unsupported  fixer: I committed 
 like "$(claimed behind 'sed -i s/wrong/right/ word && make test && sed -i s/right/better/ word' | xargs)" \
 	'stale +fixer: All tests pass\. word was changed afterwards' 'what the same line changes behind its tests is no part of them'
 "$sg" verify behind --sessions said --check tests_after_edit >out 2>&1
-is "$? $(grep -c 'edited after the last run' out)" '1 1' 'a check says so, too'
+is "$? $(grep -c 'edited after the last run' out)" '1 1' 'a check reports it, too'
 like "$(claimed writes 'sed -i s/wrong/right/ word && make test | tee log >log2 && cat word')" 'exit status of' 'a pipe hides the status, as ever'
 like "$(claimed keeps 'sed -i s/wrong/right/ word && bash -c "set -o pipefail; make test 2>&1 | tee log" && cat word')" '^supported +fixer: All tests pass' \
 	'what is written of their output is theirs'

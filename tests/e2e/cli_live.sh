@@ -24,7 +24,7 @@ like "$one" '^s-[a-z0-9]{6}$' 'run -d prints the id'
 wait_for 10 is_held "$one"
 ok $? 'its first command is held'
 like "$("$sg" state)" '^HELD #[0-9]+ .*exec: echo first' 'state says what waits'
-like "$("$sg" state)" '^box [a-z0-9]+: ([0-9]+ process|nothing runs)' 'and what runs in its box, in words'
+like "$("$sg" state)" '^box [a-z0-9]+: ([0-9]+ process|nothing runs)' 'and the running commands in its sandbox as text'
 unlike "$("$sg" state)" '[{}]' 'nothing of it is JSON'
 like "$("$sg" show "$(held "$one")" | grep ^time)" '^time +[0-9-]+ [0-9:]{8} [A-Z]' 'the time of an event has its seconds'
 "$sg" pause nobody >"$t/out" 2>&1
@@ -34,9 +34,9 @@ like "$("$sg")" "^$one waiting  one  \(1 held\)" 'and sandglass alone'
 a=$(held "$one")
 like "$("$sg" complete -- approve '')" "^$a	" 'completion offers its number'
 "$sg" approve 99999 >"$t/out" 2>&1
-is $? 1 'what is not held cannot be approved'
+is $? 1 'an action that is not pending cannot be approved'
 "$sg" approve "$one#$a" -m 'fine with me' >"$t/out" 2>&1
-is "$? $(cat "$t/out")" "0 approved #$a" 'approve by session#number, and it says so in words'
+is "$? $(cat "$t/out")" "0 approved #$a" 'approve by session#number prints the result'
 "$sg" approve "$a" -S "$one" >"$t/out" 2>&1
 is $? 1 'the second decision is refused'
 like "$(cat "$t/out")" "not held: approved by .* at " 'and told who was first and when'
@@ -86,7 +86,7 @@ ok $? 'it ends'
 out=$("$sg" events "$two")
 like "$out" 'not today' 'the reason is recorded'
 like "$out" 'command deny, [0-9]+ by ' 'who asked for what, too'
-like "$out" 'not run: .*not today' 'the script was told'
+like "$out" 'not run: .*not today' 'the script receives the message'
 
 timeout 30 "$sg" events -f "$one" >"$t/follow" 2>&1 &
 follower=$!
@@ -146,7 +146,7 @@ shot=$("$sg" sandbox snapshot fix 'so far' --json | sed 's/.*"snapshot":\([0-9]*
 like "$shot" '^[0-9]+$' 'sandbox snapshot, with a label'
 echo other >in.txt && "$sg" sandbox cp in.txt fix:sub/in.txt >"$t/out" 2>&1 && "$sg" rollback "$shot" >"$t/out" 2>&1 && "$sg" sandbox cp -q fix:sub/in.txt then.txt
 is "$(cat then.txt)" mine 'rollback goes back to it'
-like "$(cat "$t/out")" "^files are as they were at #$shot: [0-9]+ changes? \\(#[0-9]+\\)$" 'and says so'
+like "$(cat "$t/out")" "^files are as they were at #$shot: [0-9]+ changes? \\(#[0-9]+\\)$" 'and prints the restored files'
 for wrong in 'cp a b' 'cp fix:a fix:b' 'cp fix: .' 'cp fix:none .' 'cp none:a .' 'cp fix:made no/such/' 'cp fix:made' 'snapshot none' 'rm none' 'prone' 'ls fix'; do
 	out=$("$sg" sandbox $wrong 2>&1 </dev/null)
 	s=$?

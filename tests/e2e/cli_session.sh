@@ -52,16 +52,16 @@ is "$(row '.failed, .denied')" "$("$sg" report "$id" --json | jq -r 'select(.ses
 out=$("$sg" verify "$id")
 is $? 0 'verify'
 is "$(row .verified)" verified 'ls shows that it is verified'
-like "$out" "^$id verified: " 'verify says so'
+like "$out" "^$id verified: " 'verify prints its verdict'
 out=$("$sg" verify "$id" --quick)
-is "$?:$(grep -c '^  skip .*(--quick)' <<<"$out"):$(grep -c '^  ok ' <<<"$out")" 0:5:6 'verify --quick: what events say, and what was left out'
+is "$?:$(grep -c '^  skip .*(--quick)' <<<"$out"):$(grep -c '^  ok ' <<<"$out")" 0:5:6 'verify --quick: the checks of events, and the skipped ones'
 like "$out" "^$id verified in part: " 'and no more is claimed'
 "$sg" verify "$id" --junit "$t/report.xml" >/dev/null
 like "$(cat "$t/report.xml")" '<testsuite name="sandglass verify[^"]*".*failures="0"' 'a JUnit report'
 "$sg" verify torn >/dev/null
 is $? 0 'what a killed supervisor leaves verifies'
 
-# bytes changed in each table that holds the record; what can be made anew from it (indexes, search) is not evidence
+# bytes changed in each table of the recording; derived data (indexes, search) is not evidence
 size=$(stat -c %s "$whole")
 for table in event segment object message; do
 	at=$(sqlite3 "$whole" "SELECT pgoffset + pgsize - 100 FROM dbstat WHERE name = '$table' AND pagetype = 'leaf' ORDER BY pageno LIMIT 1 OFFSET 1")
@@ -89,7 +89,7 @@ is $? 1 'search that finds nothing'
 "$sg" search kind:exec --in "$id" --open --no-tui </dev/null >"$t/out" 2>&1
 is $? 0 'search --open'
 first=$(sed -n "1s/^$id#\([0-9]*\): .*/\1/p" "$t/out")
-like "$(sed -n 2p "$t/out")" " event ${first:-none} exec " 'replays the session from what was found on'
+like "$(sed -n 2p "$t/out")" " event ${first:-none} exec " 'replays the session from the first match'
 "$sg" search no-such-word-anywhere --open >"$t/out" 2>&1
 is "$?$(cat "$t/out")" 1 'and nothing when nothing was found'
 [ "$("$sg" diff "$id" | wc -l)" -gt 0 ]
@@ -112,8 +112,8 @@ env -u USER -u SANDGLASS_USER "$sg" prune whole --yes >/dev/null
 ok $? 'prune --yes'
 like "$("$sg" prune --removed)" "chain [0-9a-f]{16} +by $(id -un) +whole" 'a line stays that says what is gone'
 out=$("$sg" show whole 2>&1)
-is $? 2 'what was removed cannot be shown'
-like "$out" "session s-[a-z0-9]+ \(whole\) was removed on 20[0-9-]+ by $(id -un): 'sandglass prune --removed'" 'and it says so'
+is $? 2 'a removed session cannot be shown'
+like "$out" "session s-[a-z0-9]+ \(whole\) was removed on 20[0-9-]+ by $(id -un): 'sandglass prune --removed'" 'and the error names the removal'
 mkdir "$t/copies" && echo x >"$t/copies/copy.glass"
 like "$(SANDGLASS_SESSIONS=$t/copies "$sg" ls 2>&1)" "  1 [.]glass file there is not named" 'a file with another name is not kept quiet'
 is "$("$sg" prune --removed --json | grep -cE '"chain":"[0-9a-f]{64}"')" 1 'with the end of its chain'
@@ -134,7 +134,7 @@ like "$("$sg" prune "$over" -n)" ' (2\.9|3\.0) MiB ' 'prune counts what the boxe
 out=$("$sg" prune --boxes -n)
 is $? 0 'prune --boxes says what there is'
 like "$(head -1 <<<"$out")" "2\.[89] MiB +folder +$boxes/$over" 'the largest first'
-like "$out" "broken off: sandglass resume $broken goes on" 'a session that may go on keeps its own'
+like "$out" "broken off: sandglass resume $broken goes on" 'a session that can be resumed keeps its own'
 like "$out" "not in the sessions folder: sandglass prune --boxes s-nobody" 'one that nobody here knows is named'
 like "$out" "its supervisor has died: sandglass sandbox exec --backend daytona" 'so is what gives back a rented one'
 "$sg" prune --boxes >"$t/out" 2>&1 </dev/null
@@ -150,5 +150,5 @@ is "$? $(ls "$t/elsewhere" | xargs) $(wc -l <"$t/elsewhere/removed.jsonl") $(ls 
 "$sg" prune --boxes --yes --json >"$t/out"
 is "$? $(grep -c '"removed":true' "$t/out") $(ls "$boxes" | tr '\n' ' ')" "0 1 $(printf '%s\n' "$broken" s-nobody | sort | tr '\n' ' ')" 'it removes what nobody needs'
 "$sg" prune --boxes s-nobody --yes >/dev/null 2>&1
-is "$? $(ls "$boxes")" "0 $broken" 'and what is named'
+is "$? $(ls "$boxes")" "0 $broken" 'and the named ones'
 finish

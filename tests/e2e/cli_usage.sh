@@ -125,7 +125,7 @@ like "$("$sg" help lua box:exec)" '^box:exec\(cmd, o\)' 'one of them in full'
 like "$("$sg" help lua ExecOpts)" '^  timeout sg.Time\?' 'a table of options'
 like "$("$sg" help lua exec --json | head -1)" '"name":"box:exec","args":"\(cmd, o\)"' '--json'
 "$sg" help lua sandbx >"$t/out" 2>&1
-like "$? $(cat "$t/out")" "^2 .*did you mean 'sg.sandbox'" 'what was perhaps meant'
+like "$? $(cat "$t/out")" "^2 .*did you mean 'sg.sandbox'" 'a near name is proposed'
 
 for topic in filter rules ids exit files variables; do "$sg" help $topic --json; done >"$t/topics" 2>"$t/out"
 is "$? $(grep -c '"topic":' "$t/topics")" '0 6' 'the topics of help are objects, too'

@@ -32,13 +32,13 @@ mode() { stat -c %a "$1"; }
 # --- out of it ---
 cp_ fix:out got
 is $? 0 'a folder is copied out'
-like "$(cat "$t/out")" "^fix:out, 3 files, 9 B, to .*/got, 5 left out$" 'with what it came to'
+like "$(cat "$t/out")" "^fix:out, 3 files, 9 B, to .*/got, 5 left out$" 'with the totals'
 is "$(cat got/one got/deep/er/two $'got/a\nb' | xargs)" 'one two n' 'the same bytes, the same names, a newline in one too'
 is "$(mode got/one) $(mode got/deep/er/two) $(mode $'got/a\nb')" '755 755 644' 'modes as they are, but nothing set-uid and nothing for others to write'
 is "$(ls -A got | tr '\n' ' ')" 'a b deep none one ' 'no links, no pipes, no .git; an empty folder'
 like "$(sort "$t/err" | xargs -d '\n')" "left out: out/.git, git's own left out: out/GIT~1, git's own left out: out/link, a link left out: out/pipe, neither a file nor a folder left out: out/way, a link" 'what stays out is named'
 mkdir here && cp_ fix:out here/ && cp_ fix:out/. here/in && cp_ fix:to_out/deep here
-is "$(cat here/out/one here/in/one here/deep/er/two | xargs)" 'one one two' 'into a folder, as a new one, and what is in it'
+is "$(cat here/out/one here/in/one here/deep/er/two | xargs)" 'one one two' 'into a directory, as a new one, with its files'
 is "$("$sg" events "$id" --json | jq -r 'select(.kind == "action.requested" and .body.kind == "get") | .body.path' | grep -c 'out/one$\|out/./one$')" 3 'each file is an action'
 mkdir t1 && ln -s /etc t1/out && cp_ fix:out t1
 is "$? $(grep -c "^sandglass: " "$t/err")" '2 1' 'a link here is not gone through'
@@ -73,7 +73,7 @@ cp_ fix:src back
 is "$(cat back/in back/sub/run $'back/sub/b\nc' | xargs) $(mode back/sub/run)" 'in run b 700' 'it is there, with its modes'
 rm src/sub/x.bin
 cp_ src/.env fix:src/ && cp_ src fix:new/place && cp_ src fix:new && cp_ src/sub/. fix:new && cp_ fix:new new --json
-is "$(find new -type f -printf '%P\n' | sort | tr '\n' ' ')" "$(printf '%s\n' place/in place/sub/b c place/sub/run run b c src/in src/sub/b c src/sub/run | sort | tr '\n' ' ')" 'as a new folder, into one that is there, and what is in it'
+is "$(find new -type f -printf '%P\n' | sort | tr '\n' ' ')" "$(printf '%s\n' place/in place/sub/b c place/sub/run run b c src/in src/sub/b c src/sub/run | sort | tr '\n' ' ')" 'as a new directory, into an existing one, with its files'
 is "$(jq -r '.done + " " + .box' "$t/out" | sort | uniq -c | xargs)" "$(find new -type f | tr '\n' ' ' | grep -o new/ | wc -l) get fix" '--json: an object for each'
 
 (cd src/sub && cp_ .git fix:x)

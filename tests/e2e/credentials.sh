@@ -39,7 +39,7 @@ events() { "$sg" events "$file" --json 2>/dev/null; }
 printed() { events | python3 -c 'import json, sys
 for e in map(json.loads, sys.stdin):
     if e["kind"] == "note": print(e["body"].get("text"))'; }
-run() { # command: what it printed in $out
+run() { # command: its output in $out
 	timeout 90 "$sg" run --no-tui --no-input ${rules:+--policy $rules} in.lua -- --port "$(cat port)" "$1" >"$t/out" 2>&1 </dev/null
 	file=$(ls -t "$HOME"/.local/share/sandglass/sessions/*.glass | head -1)
 	out=$(printed)

@@ -59,7 +59,7 @@ q = "select * from event where seq <= ? order by seq"
 for x, y in zip(a.execute(q, (sys.argv[3],)), b.execute(q, (sys.argv[3],))):
     if x != y: sys.exit(f"row {x[0]}: {x!r} is not {y!r}")
 if len(list(a.execute(q, (sys.argv[3],)))) != len(list(b.execute(q, (sys.argv[3],)))): sys.exit("rows are missing")
-# the tree that the fork's box begins with is that of the newest snapshot up to n, the end of an action being where its own is
+# The fork's sandbox starts with the tree of the newest snapshot up to n. The end of an action counts as its own place.
 end = a.execute("select action from event join kind on number = kind where seq = ? and name = 'action.ended' and box > 0", (sys.argv[3],)).fetchone()
 mine = end and a.execute("select max(seq) from event where kind = 210 and action = ?", end).fetchone()[0]
 until = max(int(sys.argv[3]), mine or 0)
@@ -73,7 +73,7 @@ P
 sessions=$HOME/.local/share/sandglass/sessions
 replies() { "$sg" events "$1" --json | grep -c '"kind":"model.reply"'; }
 RANDOM=$seed
-fork_at() { # event: what is wrong of the fork there goes to files rows.N, ends.N, calls.N, records.N
+fork_at() { # event: errors of the fork there go to files rows.N, ends.N, calls.N, records.N
 	local at=$1 fork
 	timeout 60 "$sg" fork "$file#$at" --no-tui -q --name "f$at" >"fork.$at" 2>&1 </dev/null
 	fork=$(ls -t "$sessions"/*-f"$at"-*.glass 2>/dev/null | head -1)

@@ -18,7 +18,7 @@ like "$("$sg" doctor | tr '\n' ' ')" 'ok +daytona boxes +DAYTONA_API_KEY is ther
 "$sg" secret rm DAYTONA_API_KEY && "$sg" secret rm ANTHROPIC_API_KEY
 like "$("$sg" doctor -q | head -1)" '^(NO|ready:)' '-q: only what is not well'
 is "$("$sg" doctor --json | grep -c '"schema":1')" "$("$sg" doctor --json | wc -l)" '--json: an object a line'
-like "$("$sg" doctor --json | tail -1)" '"ready":true,"backend":"process"' 'the last one says so'
+like "$("$sg" doctor --json | tail -1)" '"ready":true,"backend":"process"' 'the last line has the result'
 mkdir -p "$HOME/.config/sandglass"
 echo 'return {' >"$HOME/.config/sandglass/config.lua"
 "$sg" doctor >"$t/out" 2>&1
@@ -52,7 +52,7 @@ while read -r file; do
 	while read -r path; do case $file/ in "${path%/}"/*) continue 2 ;; esac; done < <(listed)
 	lost="$lost $file"
 done < <(find "$HOME" "$XDG_RUNTIME_DIR" "$TMPDIR" -mindepth 1 ! -type d ! -name .gitconfig; find /tmp -maxdepth 1 -name "sandglass-*$id*")
-is "$lost" '' 'every file and socket of ours lies in what is listed'
+is "$lost" '' 'every file and socket of ours is in the list'
 for what in sessions state 'box' socket program; do like "$(grep -c "\"what\":\"$what\"" paths)" '^[1-9]' "listed: $what"; done
 like "$("$sg" doctor --paths)" "^socket .*$id" 'as text, too'
 "$sg" stop --now -S "$id" >"$t/out" 2>&1

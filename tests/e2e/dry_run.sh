@@ -62,9 +62,9 @@ is "$("$sg" out "$s#$h" 2>/dev/null)" out 'the output is the action'"'"'s now'
 "$sg" verify "$s" >"$t/out" 2>&1
 is $? 0 'the record verifies'
 
-# what lives in the box stands still, then goes on
+# the sandbox's processes stand still, then continue
 begin ': held; cat tick' '(while :; do date +%N >tick; sleep 0.02; done) >/dev/null 2>&1 &'
-mkfifo "$t/person" # somebody is attached: else the box stands still for as long as the action waits
+mkfifo "$t/person" # a client is attached: otherwise the sandbox is frozen as long as the action is pending
 script -qefc "'$sg' attach --no-tui $s" /dev/null <"$t/person" >/dev/null 2>&1 &
 exec 7>"$t/person"
 moves() { "$sg" events "$s" --json | grep '"box.frozen"' | tail -1 | grep -q '"frozen":false'; }
@@ -74,7 +74,7 @@ is $? 0 'a box with a process that writes'
 f=$(find "$HOME/.local/state/sandglass/box/$s"/"#"* -name tick | head -1)
 a=$(cat "$f") && sleep 0.4
 [ "$a" != "$(cat "$f")" ]
-ok $? 'it goes on afterwards'
+ok $? 'it continues afterwards'
 out=$("$sg" apply "$h" -S "$s" 2>&1)
 is $? 1 'promote when the files have changed'
 like "$out" 'changed since the dry run' 'is refused with a line'
@@ -91,8 +91,8 @@ unlike "$("$sg" events "$s")" 'after: .*[.]/d' 'denied after a preview: nothing 
 like "$("$sg" events "$s")" 'the action is decided' 'its layer is dropped'
 begin ': held; python3 -c "import urllib.request as u; u.urlopen(\"http://example.org/\")"; bash -c "echo >/dev/tcp/192.0.2.1/80"' true net
 out=$("$sg" dry-run "$h" -S "$s")
-like "$out" 'incomplete: it wanted the network' 'the network is off, and that is said'
-like "$out" 'connections refused: 1' 'with what was refused'
+like "$out" 'incomplete: it wanted the network' 'the network is off, which is reported'
+like "$out" 'connections refused: 1' 'with the refused connections'
 command -v python3 >/dev/null && like "$out" 'example.org:80' 'and the hosts it asked for'
 is "$(count action.requested)" 2 'none of it was an action'
 close 'the network'
@@ -100,7 +100,7 @@ begin ': held; echo x >/usr/x; echo x >/etc/x; echo x >/tmp/x; echo h >~/h; rm -
 before=$(files)
 out=$("$sg" dry-run "$h" -S "$s")
 like "$out" '/home/agent/h' 'home counts'
-like "$out" 'incomplete: it wrote to /tmp' '/tmp does not, and that is said'
+like "$out" 'incomplete: it wrote to /tmp' '/tmp is left out, which is reported'
 unlike "$out" '(usr|etc)/x' 'outside nothing was written'
 is "$(files)" "$before" 'the box is what it was'
 close 'outside'
@@ -123,7 +123,7 @@ if [ -n "${LONG:-}" ]; then
 	begin ': held; sleep 31'
 	like "$("$sg" dry-run "$h" -S "$s")" 'longer than 30 s' 'cut off after 30 s'
 	out=$("$sg" apply "$h" -S "$s" 2>&1)
-	is $? 1 'what was cut off cannot be promoted'
+	is $? 1 'a stopped dry run cannot be applied'
 	close 'cut off'
 fi
 
@@ -143,7 +143,7 @@ is "$(files)" "$before" 'killed during a preview: the box is what it was'
 "$sg" resume -d "$s" >"$t/out" 2>&1
 wait_for 20 is_held
 is "$(held)" "$h" 'resumed: the action waits, by the same number'
-is "$(find "$HOME/.local/state/sandglass/box/$s" -maxdepth 1 -name '.preview-*' | wc -l)" 0 'what was left behind is gone'
+is "$(find "$HOME/.local/state/sandglass/box/$s" -maxdepth 1 -name '.preview-*' | wc -l)" 0 'the temporary layer is gone'
 again() { "$sg" apply "$h" -S "$s" 2>&1 | grep -q 'no dry run of'; }
 again
 ok $? 'and cannot be promoted'
@@ -171,7 +171,7 @@ for how in ended runs; do
 	out=$("$sg" repeat "$s#$(third 2)" 2>"$t/err")
 	is $? 0 "redo, a session that $how: the same"
 	like "$out" 'same, exit 4' 'exit status compared'
-	like "$out" 'stdout +same, 8 bytes' 'output compared, with the files of then'
+	like "$out" 'stdout +same, 8 bytes' 'output is compared, on the recorded files'
 	like "$out" 'files +same' 'files compared'
 	out=$("$sg" repeat "$s#$(third 3)" 2>"$t/err")
 	is $? 1 'what differs is status 1'

@@ -29,7 +29,7 @@ begin edit "two
 "
 out=$("$sg" dry-run "$h" -S "$s" 2>&1)
 is $? 0 'an edit can be tried'
-like "$out" '1 file \+2 -1' 'its difference is told'
+like "$out" '1 file \+2 -1' 'its difference is shown'
 like "$out" 'M a.txt \+2 -1' 'with the file'
 is "$(held)" "$h" 'it still waits'
 "$sg" apply "$h" -S "$s" >"$t/out" 2>&1
@@ -40,7 +40,7 @@ like "$("$sg" events "$s")" 'after: one ↵ TWO ↵ 2 ↵ three.*755' 'exactly t
 is $? 0 'the record verifies'
 
 begin edit nothere
-like "$("$sg" dry-run "$h" -S "$s" 2>&1)" "could not be tried: .*stands nowhere in 'a.txt'" 'an edit that does not fit says so before it runs'
+like "$("$sg" dry-run "$h" -S "$s" 2>&1)" "could not be tried: .*stands nowhere in 'a.txt'" 'an edit without a match fails in the dry run'
 "$sg" deny "$h" -S "$s" >"$t/out" 2>&1
 wait_for 20 ended
 
@@ -66,7 +66,7 @@ if [ -n "$pid" ] && command -v prlimit >/dev/null; then
 	prlimit --pid "$pid" --fsize=unlimited: 2>"$t/out"
 	can() { "$sg" dry-run "$h" -S "$s" >"$t/out" 2>&1; }
 	wait_for 20 can
-	ok $? 'it goes on, a preview can be made'
+	ok $? 'it resumes, and a dry run is possible'
 else
 	skip 'prlimit is not installed, or the pid is not told'
 fi

@@ -45,7 +45,7 @@ for at in $points; do
 	got=$(for k in $kinds; do count "$f" "$k"; done | tr '\n' ' ')
 	[ "$got" = "$want" ] || wrong="$wrong $at:($got)"
 	[ "$(said "$f")" = 'total 4 lines 4' ] || wrong="$wrong $at:$(said "$f")"
-	# what was done before the fork is not done to the store again
+	# earlier changes of the store are not repeated in the fork
 	[ "$(grep -oE '"runs":[0-9]+' "$store")" = "\"runs\":$((104 - before))" ] || wrong="$wrong $at:$(grep -oE '"runs":[0-9]+' "$store")/$before"
 	"$sg" verify "$f" >/dev/null 2>&1 || wrong="$wrong $at:verify"
 	"$sg" simulate "$f" >/dev/null 2>&1 || wrong="$wrong $at:rerun"
@@ -101,7 +101,7 @@ wait_for 10 done_
 is "$(said "$f") $(count "$f" ask)" 'total red by true 1' 'a fork at the question waits for the answer to it'
 rm -f "$sessions"/*
 
-# budgets go on, too
+# budgets continue, too
 cat >budget.lua <<'L'
 local sg = require "sandglass"
 local box <close> = sg.sandbox { name = "b", accept = "reduced" }

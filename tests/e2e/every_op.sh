@@ -51,7 +51,7 @@ open_ones() { # session
 		kind == "action.ended" { delete open[after("action") + 0] }
 		END { for (n in open) printf "#%s ", n }'
 }
-whole() { # session, what it was
+whole() { # session, its former state
 	"$sg" verify "$1" >"$t/out" 2>&1
 	ok $? "$2: the record verifies"
 	is "$(open_ones "$1")" '' "$2: nothing is left open"

@@ -24,7 +24,7 @@ verdicts() { python3 -c '
 import json, sys
 print(" ".join(c["verdict"] for c in map(json.loads, open(sys.argv[1])) if c["agent"] == sys.argv[2]))' "$1.claims" "$2"; }
 
-# One agent does everything, the other only says so, in a sandbox of its own.
+# One agent does all the work; the other only claims it, in its own sandbox.
 says='All tests pass. It builds successfully. I ran `make lint`. I pushed it. I committed it. I edited `Makefile`.'
 turns doer "printf 'test lint all:\n\t@true\n' >Makefile" 'make all' 'make lint' \
 	'git init -q . && git add -A && git -c user.name=a -c user.email=a@b commit -qm x' \
@@ -62,7 +62,7 @@ L
 session nobody
 is "$(verdicts nobody idle)" 'unknown unsupported' 'the run of a script in its sandbox: unknown; a change by the script is not the agent'\''s'
 
-# One agent, two sandboxes: tests in the one say nothing of the files of the other; those of a copy speak of what it copied.
+# One agent, two sandboxes: tests in one prove nothing about the files of the other; those in a copy prove the copied files.
 says='All tests pass.'
 cat >roam.turns.lua <<'L'
 return { { call = { "shell", { cmd = "echo int >a.c" } } }, { call = { "away", { cmd = "make test" } } }, { say = "All tests pass." } }
@@ -140,9 +140,9 @@ is "$? $(git -C r rev-parse -q --verify from-two >/dev/null; echo $?) $(git -C r
 	'undo takes back the merge of the newest one only'
 "$sg" prune "$id" --merged --yes >out 2>&1
 "$sg" show "$id" >/dev/null 2>&1
-is $? 0 'and what was undone is not merged again by its neighbor'
+is $? 0 'and its neighbor does not merge the undone part again'
 
-# Intact is said of one recording: damage to another one of the same directory does not tell.
+# "Intact" applies to one recording: damage to another one in the directory does not count.
 cp "$HOME"/.local/share/sandglass/sessions/*pair*.glass hurt.glass
 python3 - <<'P'
 f = open("hurt.glass", "r+b")

@@ -51,7 +51,7 @@ took=$(grep -oE '^[0-9]+ bytes' dd)
 [ -n "$took" ] && [ "${took% bytes}" -lt 50000000 ]
 ok $? 'took no more than some megabytes'
 
-# whoever sends is killed: the input ends, and so does the command
+# the sender is killed: the input ends, and so does the command
 mkfifo pipe
 "$SANDGLASS" sandbox exec -i -- cat <pipe >got 2>"$t/out" &
 front=$!
@@ -68,7 +68,7 @@ exec 5>&-
 mkdir -p "$HOME/.config/sandglass"
 printf 'local p = require "sandglass.policy"\nreturn p.rules { default = "boxed", p.deny "no" { cmd = "cat*", say = "not that one" } }\n' \
 	>"$HOME/.config/sandglass/policy.lua"
-is "$( (echo kept) | { "$SANDGLASS" sandbox exec -i -- cat >"$t/out" 2>&1; cat; })" kept 'of what is denied nothing is read'
+is "$( (echo kept) | { "$SANDGLASS" sandbox exec -i -- cat >"$t/out" 2>&1; cat; })" kept 'no input of a denied command is read'
 like "$(cat "$t/out")" 'not that one' 'and it says why'
 
 "$SANDGLASS" sandbox shell -i >"$t/out" 2>&1

@@ -23,7 +23,7 @@ script whole 'sg.sleep(0.01) print "fine"'
 script asks 'sg.sleep(0.02) print "fine"'
 script waits 'print "waits" sg.sleep(60)'
 
-st() { # status, expression for what is said, name, words of run...
+st() { # status, expression for the message, name, arguments of run...
 	local want=$1 says=$2 name=$3
 	shift 3
 	timeout 60 "$sg" run --no-tui "$@" >"$t/out" 2>&1 </dev/null
@@ -50,7 +50,7 @@ cp "$file" bad.glass
 printf 'X' | dd of=bad.glass bs=1 seek=$(($(grep -abo '"fine"' bad.glass | head -1 | cut -d: -f1) + 2)) conv=notrunc 2>/dev/null
 "$sg" verify bad.glass --anchor '' >"$t/out" 2>&1
 is $? 9 '9: a record is damaged'
-like "$("$sg" verify bad.glass --anchor '' --json | tail -1)" '"verdict":"(broken|damaged|failed)"' '9: --json says so'
+like "$("$sg" verify bad.glass --anchor '' --json | tail -1)" '"verdict":"(broken|damaged|failed)"' '9: --json has the verdict'
 "$sg" simulate whole --script asks.lua >"$t/out" 2>&1
 is $? 10 '10: a rerun takes another way'
 for signal in INT TERM; do

@@ -101,7 +101,7 @@ like "$(cat "$t/md")" "^\\| actions \\| $((actions - replies)) \\|" 'Markdown: s
 like "$(cat "$t/md")" '^- \*\*#[0-9]+\*\* exec .*: exit 2, ' 'Markdown: a command that failed is not called ok'
 unlike "$(cat "$t/md")" ': ok, exit' 'nor one that did both'
 
-# what was recorded is text to a page: a hostile file name, output and answer
+# recorded text stays text in a page: a hostile file name, output, and answer
 cat >"$t/hostile.lua" <<'LUA'
 local sg = require "sandglass"
 local box <close> = sg.sandbox {}
@@ -189,7 +189,7 @@ mkdir "$t/apply" && git -C "$t/apply" init -q
 "$sg" export hostile -F patch >"$t/p" && git -C "$t/apply" apply "$t/p"
 is "$(cat "$t/apply/a<b>.txt")" $'one\nzwei' 'patch: git applies it'
 
-# One command that changes more files than the list of its snapshot holds: what is behind the end of the list is evidence, too.
+# One command changes more files than the list of its snapshot holds: the rest is evidence, too.
 mkdir "$t/w" && git init -q "$t/w/repo" && echo was >"$t/w/repo/zold"
 cat >"$t/w/wide.lua" <<'L'
 local sg = require "sandglass"
@@ -239,7 +239,7 @@ ${ran[0]} TWO
 ${ran[2]} three" 'blame through moves: base, and the two that wrote'
 is "$("$sg" blame d/o --at moved --json | jq -r .action)" "${ran[0]}" 'of each file its own'
 
-# A command that a person has edited: whoever reads an export, a check or a blame sees what ran, and what had been wanted.
+# A command that a user has edited: exports, checks, and blame show the command that ran and the requested one.
 mkdir "$t/e" && git init -q "$t/e/repo"
 cat >"$t/e/turns.lua" <<'L'
 return { { call = { "shell", { cmd = "echo wanted >m.txt" } } }, { say = "done" } }
@@ -278,7 +278,7 @@ is "$("$sg" export changed -F inspect 2>/dev/null | jq -r '.samples[].events[] |
 	$'modify\necho edited >m.txt\necho wanted >m.txt' 'inspect: as its own modified call'
 "$sg" export changed -F git -o "$t/e.git" >/dev/null
 like "$(git --git-dir="$t/e.git" log -1 --format=%B)" '^exec echo edited >m.txt$' 'git: what ran, byte for byte'
-like "$(git --git-dir="$t/e.git" log -1 --format=%B)" '^Sandglass-Proposed: echo wanted >m.txt$' 'git: and what was wanted'
+like "$(git --git-dir="$t/e.git" log -1 --format=%B)" '^Sandglass-Proposed: echo wanted >m.txt$' 'git: and the requested command'
 git --git-dir="$t/e.git" fsck --strict >"$t/out" 2>&1
 ok $? 'git: fsck of that'
 finish

@@ -57,20 +57,20 @@ is_ready() { ! "$sg" state -S "$id" >/dev/null 2>&1 || "$sg" events "$id" --json
 wait_for 60 is_ready
 said() { "$sg" events "$id" --json | jq -r 'select(.kind == "note" or .kind == "host.end") | .body | .text // .why' | grep "^$1: " | cut -d' ' -f2-; }
 "$sg" events "$id" >"$t/out" 2>&1
-is "$(said files)" "1 2 3 four 0 secret 0 d hidden in x na fifo ls: cannot access 'base.img': No such file or directory " 'every file, also what nobody may read and what is large'
-is "$(said ages)" 'kept ' 'as old as it was: what was built before the source changed is older'
+is "$(said files)" "1 2 3 four 0 secret 0 d hidden in x na fifo ls: cannot access 'base.img': No such file or directory " 'every file, also unreadable and large ones'
+is "$(said ages)" 'kept ' 'with its time: a file built before the source change stays older'
 is "$(said source)" "source ls: cannot access 'own': No such file or directory ls: cannot access 'large': No such file or directory " 'what the copy writes is not in the source'
 is "$(said copy)" 'fork own large ' 'nor the other way round'
-like "$(said back)" "^four ls: cannot access 'own': No such file or directory stat: cannot statx 'large'" 'the source is rolled back; what no one holds any more is not there'
+like "$(said back)" "^four ls: cannot access 'own': No such file or directory stat: cannot statx 'large'" 'the source is rolled back; content kept only as a hash is missing'
 is "$(said stays)" 'fork own ' 'which leaves the copy alone'
-is "$(said still) $(said runs)" 'stands  goes on ' 'processes go on in the source only'
+is "$(said still) $(said runs)" 'stands  goes on ' 'processes continue in the source only'
 like "$(said orphan)" '^1 2 3 four .*in last ' 'a fork of a fork outlives both'
 "$sg" rollback before -S "$id" >"$t/out" 2>&1
 "$sg" prune --boxes --yes >"$t/out" 2>&1
 "$sg" sandbox cp -q three:a back && is "$(tail -1 back)" last 'and prune'
 is "$("$sg" events "$id" --json | jq -r 'select(.kind == "fork.done") | .body.how' | xargs)" 'copy copy copy copy' 'each is in the record'
 missing=$("$sg" events "$id" --json | jq -c 'select(.kind == "rollback.done") | [.body.missing, .body.why]')
-is "$missing" '[["large"],null]' 'a rollback names what is missing and is no failure'
+is "$missing" '[["large"],null]' 'a rollback names missing content and still succeeds'
 is "$("$sg" events "$id" --json | jq -r 'select(.kind == "box.warn") | .body.text' | sort)" \
 	"$(printf 'the record does not hold the contents of 1 file, so box %s is without: large\n' "'old'" "'src'")" 'and is told, as is a copy of then'
 "$sg" stop --now -S "$id" >/dev/null 2>&1

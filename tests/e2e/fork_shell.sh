@@ -27,7 +27,7 @@ at=$("$sg" events "$id" --json | grep '"kind":"snapshot.taken"' | sed -n 2p | se
 is $? 0 'a fork after the command and before its answer'
 f=$(ls "$SANDGLASS_SESSIONS"/*-f-*.glass)
 is "$(notes "$f" | head -1)" 'one\ttold\n1\n' 'is answered from the record, with the same words, once'
-like "$(notes "$f" | sed -n 2p)" 'this shell has ended' 'a new command is told that the shell has gone'
+like "$(notes "$f" | sed -n 2p)" 'this shell has ended' 'a new command gets an error that names the lost shell'
 is "$(notes "$f" | sed -n 3p)" 'three\t1\n' 'and the first was not made again'
 "$sg" verify "$f" >out 2>&1
 is $? 0 'the record verifies'

@@ -67,7 +67,7 @@ wait_for 60 grep -q 'note.*frozen' out
 id=$("$sg" events --json | grep '"kind":"action.requested"' | grep 'sleep 300' | grep -o '"seq":[0-9]*')
 "$sg" kill "${id#*:}" >kill.out 2>&1
 wait
-like "$(cat out)" 'it +cancelled' 'what is killed in a frozen box ends there'
+like "$(cat out)" 'it +cancelled' 'a command killed in a frozen sandbox ends there'
 like "$(cat out)" 'still +true' 'and nothing else moves meanwhile'
 like "$(cat out)" 'goes on +true' 'until it is thawed'
 is "$("$sg" events --json | grep -oE '"kind":"(box.frozen|note)"' | head -1)" '"kind":"box.frozen"' 'freeze answers once the box stands still'
@@ -124,12 +124,12 @@ tells() { # words of continue, what then stands, name
 }
 timeout 30 "$sg" freeze -S "$id" >out 2>&1
 is "$(stands)" 'one two both ' 'all stand'
-tells a 'two both ' 'one goes on: its box does, no other'
-tells c 'two both ' 'one goes on: a box that another one uses who stands does not'
-like "$(cat out)" "box 'both' stays frozen: d uses it, too; 'thaw both' lets it go on for all" 'which is told'
-tells d 'two ' 'it goes on when both do'
+tells a 'two both ' 'one agent continues: only its own sandbox thaws'
+tells c 'two both ' 'one agent continues: a sandbox shared with a paused agent stays frozen'
+like "$(cat out)" "box 'both' stays frozen: d uses it, too; 'thaw both' lets it go on for all" 'which the message explains'
+tells d 'two ' 'it thaws after both continue'
 timeout 30 "$sg" freeze both -S "$id" >out 2>&1
-tells c 'two both ' 'what is frozen anew needs both anew'
+tells c 'two both ' 'a new freeze needs both again'
 tells '' '' 'without a name: all'
 last() { of "$1" | tail -1 | grep -oE '"body":\{"agent":[0-9]+(,"freeze":true)?'; }
 timeout 30 "$sg" pause a -S "$id" >out 2>&1
@@ -141,7 +141,7 @@ like "$("$sg" state -S "$id" --json)" '"paused":\[[1-9]' 'whom a person had paus
 timeout 30 "$sg" continue -S "$id" >out 2>&1
 timeout 30 "$sg" stop --now -S "$id" >out 2>&1
 
-# what is typed at a shell of a frozen box waits, but not without a bound, and that is said
+# input to a shell of a frozen sandbox waits, within a limit, with a message
 printf 'local sg = require "sandglass"\nlocal box <close> = sg.sandbox { name = "still" }\nsg.sleep(600)\n' >still.lua
 id=$("$sg" run -d still.lua 2>still.out)
 opened() { "$sg" state -S "$id" 2>/dev/null | grep -q still; }
@@ -161,7 +161,7 @@ wait_for 60 opened
 	wait_for 60 grep -q '42' typed
 	printf '\003exit\n'
 } | timeout 200 "$sg" shell still --in "$id" >typed 2>&1
-like "$(cut -c1-100 typed)" 'the box is frozen: what you type waits until it is thawed' 'it is said that what is typed waits'
+like "$(cut -c1-100 typed)" 'the box is frozen: what you type waits until it is thawed' 'the message explains that input waits'
 like "$(cut -c1-100 typed)" 'thrown away: this shell has not taken what was typed before; its box is frozen' 'and when there is too much of it'
 like "$(cut -c1-100 typed)" '42' 'it is done once the box is thawed'
 kept=$(cat kept)

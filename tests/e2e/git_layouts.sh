@@ -35,7 +35,7 @@ mount_below() { # folder: after its repository has been made
 	local m=$1/mounts/below
 	mkdir -p "$m/r/vendor" "$m/vendor" && echo 'of the mount' >"$m/vendor/v.txt" && mount --bind "$m/vendor" "$m/r/vendor" && mounts="$m/r/vendor $mounts"
 }
-git_files() { # folder: what stands in the git directories below it
+git_files() { # directory: the files in the git directories below it
 	find "$1" \( -name .local -o -name .cache -o -name .config \) -prune -o -type f \( -path '*/.git/*' -o -path '*/stores/*' -o -path '*/.bare/*' -o -name .git \) -print0 |
 		sort -z | xargs -0 sha1sum
 }
@@ -100,7 +100,7 @@ all_layouts() { # who, folder, command before each program
 	cd "$t" || exit 1
 }
 
-# The table: what was tried here must stand in it; what could not be tried here (no mounts, an older git) stays as it is.
+# The table must have the results of layouts tested here. Others (no mounts, an older git) stay unchanged.
 in_table() { # result
 	grep -vxFf <(grep '^| ' "$table" | sed 's/^| //; s/ |$//') "$1"
 }
@@ -126,5 +126,5 @@ if [ -n "${UPDATE:-}" ]; then
 		done; } | awk '!seen[$0]++'
 	} >"$t/table" && cp "$t/table" "$table"
 fi
-is "$(in_table "$t/all")" '' 'the table of layouts says so'
+is "$(in_table "$t/all")" '' 'the table of layouts has these results'
 finish

@@ -38,7 +38,7 @@ P
 timeout 110 python3 type.py "$SANDGLASS" >/dev/null 2>&1
 s=$(newest)
 "$SANDGLASS" events "$s" --json >events
-is "$(grep -c canary events)" 0 'what was typed without echo is in no event of a shell of your own'
+is "$(grep -c canary events)" 0 'input without echo is in no event of your own shell'
 is "$(cat "$SANDGLASS_SESSIONS"/*.glass* | grep -ac canary)" 0 'nor anywhere in its file'
 [ "$(jq -s '[.[] | select(.kind == "proc.stdin" and .body.hidden) | .body.data_bytes] | add' events)" -ge 20 ]
 ok $? 'its length is'

@@ -34,7 +34,7 @@ is $? 0 'boxes with fake credentials'
 good=$(ls sessions/*good*.glass)
 ask() { sqlite3 "$1" "$2"; }
 is "$(ask "$good" "SELECT count(*) FROM event WHERE kind=492")" 2 'each box has its own'
-is "$(ask "$good" "SELECT count(*) FROM event WHERE kind=24")" 0 'that nobody uses: nothing is said'
+is "$(ask "$good" "SELECT count(*) FROM event WHERE kind=24")" 0 'unused ones cause no event'
 "$sg" verify good --check honeytokens >v 2>&1
 is $? 0 'and the check passes'
 "$sg" run one.lua --no-tui --no-input --name bad -- carry </dev/null >out 2>&1
@@ -51,8 +51,8 @@ is "$(ask "$rec" "SELECT count(*) FROM event s JOIN event a ON a.seq = s.cause W
 	"$(ask "$rec" "SELECT count(*) FROM event WHERE kind=24")" 'each with what held it as its cause'
 "$sg" verify bad --check honeytokens >v 2>&1
 is $? 1 'the check fails'
-like "$(cat v)" 'FAIL .*no honeytoken was seen' 'and says so'
-like "$(cat out)" 'leak.*honeytoken/b/npm was seen in an output' 'it stands in the timeline'
+like "$(cat v)" 'FAIL .*no honeytoken was seen' 'and names the reason'
+like "$(cat out)" 'leak.*honeytoken/b/npm was seen in an output' 'the timeline shows it'
 token=$(ask "$rec" "SELECT body ->> 'text' FROM event WHERE kind=420" | rev | grep -o 'dpl_[A-Za-z0-9]*')
 is "$(ask "$rec" "SELECT count(*) FROM event, json_each(body, '\$.tokens') WHERE kind=492 AND value ->> 'hash' = '$(printf %s "$token" | sha256sum | cut -d' ' -f1)'")" 1 \
 	'the record knows a token by its hash'
@@ -78,5 +78,5 @@ echo 'require("sandglass").sandbox { honeytokens = { "gold" } }' >wrong.lua
 like "$(cat out)" "honeytokens: no 'gold' \\(known: aws" 'one that is not known is refused'
 echo 'require("sandglass").sandbox { honeytokens = true, backend = "host" }' >wrong.lua
 "$sg" run wrong.lua --no-tui --no-input </dev/null >out 2>&1
-like "$(cat out)" "have no home folder of their own" 'nor are they planted where there is no box'
+like "$(cat out)" "have no home folder of their own" 'nor are they planted without a sandbox'
 finish

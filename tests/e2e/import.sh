@@ -62,7 +62,7 @@ fi
 { head -5 "$t/claude.jsonl"; echo '{"type":"assistant","message":'; printf '\377\376\n'; echo '[1,2'; tail -n +6 "$t/claude.jsonl" | head -20; head -c 50 "$t/claude.jsonl"; } >"$t/broken.jsonl"
 got=$("$sg" import "$t/broken.jsonl" --name broken --json)
 is "$? $(number gaps <<<"$got") $(number first_gap <<<"$got")" '0 4 6' 'broken lines are gaps, with the first line'
-is "$("$sg" events broken | grep -c 'import.gap')" 4 'they stand in the record'
+is "$("$sg" events broken | grep -c 'import.gap')" 4 'they are recorded'
 "$sg" import --force "$t/broken.jsonl" --name broken2 >/dev/null 2>"$t/out"
 like "$(cat "$t/out")" '4 parts unreadable, the first in line 6' 'people are told'
 
@@ -112,7 +112,7 @@ cat >"$t/rollout.jsonl" <<'JSON'
 {"timestamp":"2026-08-01T10:00:03.300Z","type":"event_msg","payload":{"type":"token_count","info":{"total_token_usage":{"total_tokens":230},"last_token_usage":{"input_tokens":110,"cached_input_tokens":100,"output_tokens":10}}}}
 {"timestamp":"2026-08-01T10:00:03.400Z","type":"event_msg","payload":{"type":"token_count","info":{"total_token_usage":{"total_tokens":230},"last_token_usage":{"input_tokens":110,"cached_input_tokens":100,"output_tokens":10}}}}
 JSON
-is "$(sums "$("$sg" import "$t/rollout.jsonl" --json)")" '2 1 1 210 20' 'codex rollout: a count that is said twice counts once'
+is "$(sums "$("$sg" import "$t/rollout.jsonl" --json)")" '2 1 1 210 20' 'codex rollout: a repeated count counts once'
 like "$("$sg" events codex | grep '#.*done')" 'exit 3' 'codex: exit status'
 cat >"$t/exec.jsonl" <<'JSON'
 {"type":"thread.started","thread_id":"x"}
@@ -141,7 +141,7 @@ cat >"$t/costly.traj" <<'JSON'
 {"role":"assistant","content":"Hm."},{"role":"user","content":"Your output could not be parsed."},{"role":"assistant","content":"I look."},{"role":"user","content":"a.c"}],
 "replay_config":"{\"agent\": {\"model\": {\"name\": \"some-model\"}}}","info":{"exit_status":"exit_cost","model_stats":{"tokens_sent":NaN}}}
 JSON
-is "$(sums "$("$sg" import "$t/costly.traj" --name costly --json)")" '2 1 1 0 0' 'SWE-agent: an answer without a command calls nothing, the task is said by a person'
+is "$(sums "$("$sg" import "$t/costly.traj" --name costly --json)")" '2 1 1 0 0' "SWE-agent: an answer without a command calls nothing; the task is a user's message"
 like "$("$sg" events costly | grep 'agent .* with')" 'swe-agent with some-model' 'SWE-agent: the model that it was set to'
 like "$("$sg" events costly | grep 'told by')" 'fix the parser' 'SWE-agent: the task, without its demonstration'
 like "$("$sg" events costly | grep 'agent ends')" 'budget, exit_cost' 'SWE-agent: how it ended'
@@ -222,11 +222,11 @@ like "$out" '^unsupported +claude: I created `b.c`' 'a file of which nothing is 
 "$sg" verify says --check tests_after_edit --check 'paths=*/src/*' >"$t/out" 2>&1
 is "$? $(grep -c '  ok    check' "$t/out")" '0 2' 'checks of an import'
 "$sg" verify says --check 'paths=test/*' >"$t/out" 2>&1
-is "$? $(grep -c 'FAIL  check.*1 change: /w/src/a.c' "$t/out")" '1 1' 'what it edited elsewhere is found'
+is "$? $(grep -c 'FAIL  check.*1 change: /w/src/a.c' "$t/out")" '1 1' 'its edit elsewhere is found'
 
 echo 'return require("sandglass.policy").rules { default = "boxed", require("sandglass.policy").deny "no-push" { cmd = "git push *" } }' >"$t/no.lua"
 out=$("$sg" policy past "$t/no.lua" says)
-like "$out" 'ran, would be denied: exec git push  \(no-push' 'a policy over an import: what it would have denied'
+like "$out" 'ran, would be denied: exec git push  \(no-push' 'a policy over an import: the actions it would have denied'
 unlike "$out" 'was denied or asked' 'and nothing there was denied or asked'
 
 # ten times as many lines cost about ten times as much (a square would cost a hundred times)

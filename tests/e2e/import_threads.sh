@@ -68,7 +68,7 @@ is "$(sqlite3 sessions/*-one-*.glass "SELECT count(*) FROM event WHERE kind = 10
 	'and its calls are its own'
 is "$(sums older/s1.jsonl)" '4 3 1 3300 90 2' 'subagents beside the session, those of another are left out'
 is "$(sums claude/s1/subagents/agent-aa.jsonl)" '2 1 0 3000 30 1' 'a subagent alone'
-is "$(sums codex/parent.jsonl)" '2 0 1 3000 300 1' 'Codex: what is said again counts once'
+is "$(sums codex/parent.jsonl)" '2 0 1 3000 300 1' 'Codex: a repeated message counts once'
 for f in fork old_times headless; do is "$(sums codex/$f.jsonl --name $f | cut -d' ' -f1-5)" '1 0 1 500 50' "$f: a copied history counts nothing"; done
 is "$(sums codex/fresh.jsonl)" '1 0 1 500 50 1' 'a spawned thread without a copy counts whole'
 like "$("$sg" events fork --json | grep import.line)" 'history response_item' 'the copy is kept'

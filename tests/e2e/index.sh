@@ -68,7 +68,7 @@ if [ "$(id -u)" != 0 ]; then chmod 500 "$t/others"; fi
 is "$? $(wc -l <"$t/again")" '0 50' 'in a folder that may not be written to, too'
 chmod 700 "$t/others"
 
-# Somebody reads it with a program that holds it: said, and the next time it works.
+# Another program reads and locks it: reported, and the next time it works.
 (
 	echo 'BEGIN; SELECT 1 FROM event LIMIT 1;'
 	until [ -e "$t/enough" ]; do sleep 0.1; done

@@ -6,7 +6,7 @@ mkdir "$t/p"
 cd "$t/p" || exit 1
 "$sg" init >"$t/out" 2>&1 </dev/null
 ok $? 'init'
-is "$(find . -type f | LC_ALL=C sort | tr '\n' ' ')" './.luarc.json ./.sandglass/.types/config.d.lua ./.sandglass/.types/policy.d.lua ./.sandglass/.types/sandglass.d.lua ./.sandglass/.types/suite.d.lua ./.sandglass/.types/verify.d.lua ./.sandglass/config.lua ./.sandglass/policy.lua ' 'what it writes'
+is "$(find . -type f | LC_ALL=C sort | tr '\n' ' ')" './.luarc.json ./.sandglass/.types/config.d.lua ./.sandglass/.types/policy.d.lua ./.sandglass/.types/sandglass.d.lua ./.sandglass/.types/suite.d.lua ./.sandglass/.types/verify.d.lua ./.sandglass/config.lua ./.sandglass/policy.lua ' 'its files'
 "$sg" policy check .sandglass/policy.lua >"$t/out" 2>&1
 ok $? 'the rules are right'
 like "$("$sg" policy explain 'git push origin main' 2>&1)" 'no-push at .sandglass/policy.lua' 'and hold'
@@ -18,7 +18,7 @@ cmp -s .sandglass/.types/sandglass.d.lua "$here/../../lua/meta/sandglass.d.lua"
 ok $? 'the types are those of this version'
 echo '-- mine' >>.sandglass/policy.lua
 "$sg" init >"$t/out" 2>&1 </dev/null
-like "$(cat "$t/out")" 'kept +.sandglass/policy.lua' 'again: what is there stays'
+like "$(cat "$t/out")" 'kept +.sandglass/policy.lua' 'again: existing files stay'
 is "$(tail -1 .sandglass/policy.lua)" '-- mine' 'as it was'
 like "$("$sg" trust 2>&1 </dev/null)" 'changed +./.sandglass/policy.lua' 'and a change wants trust again'
 "$sg" init --force >"$t/out" 2>&1 </dev/null
@@ -42,7 +42,7 @@ like "$(cat "$t/out")" 'no regular file' 'and named'
 [ $? -ne 0 ]
 ok $? 'a folder that is not there'
 
-# --- a guard that is narrower than it looks is told ---
+# --- a guard that matches less than it seems to is reported ---
 cat >"$t/narrow.lua" <<'L'
 local p = require "sandglass.policy"
 return p.rules {

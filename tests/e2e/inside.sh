@@ -51,7 +51,7 @@ responses="curl $H \$U/openai/v1/responses -H \"Authorization: Bearer \$K\" -d '
 gemini="curl $H \"\$U/gemini/v1beta/models/m-1:streamGenerateContent?alt=sse\" -H \"x-goog-api-key: \$K\" -d '{\"tools\":[{\"functionDeclarations\":[{\"name\":\"run_shell_command\"}]}],\"contents\":[{\"role\":\"user\",\"parts\":[{\"text\":\"go\"}]}]}'"
 whole=${anthropic/\"stream\":true,/}
 
-# --- four dialects, and what is refused ---
+# --- four dialects, and the refusals ---
 model '[{"bash":"echo hello > hello.txt"},{"text":"done"}]'
 ask "$anthropic; $chat; $responses; $gemini; $whole
 echo; echo ==refused; curl $H \$U/anthropic/v1/files -H \"x-api-key: \$K\"; curl $H \$U/anthropic/v1/messages -d '{}'
@@ -104,7 +104,7 @@ like "$out" 'overloaded' "a provider's error is passed on as it is"
 like "$out" 'budget of this proxy is used up \(calls\)' "what is beyond the limit is refused before it is asked"
 is "$(wc -l <log)" 2 "and costs nothing"
 model '[{"linger":40,"text":"said to the end"}]'
-leaves() { # request, what it reads before it leaves
+leaves() { # request; its answer is read before it leaves
 	echo "$1 >o & p=\$!; until grep -q $2 o; do sleep 0.1; done; kill \$p; wait; rm o;"
 }
 ask "$(leaves "$anthropic" message_stop) $(leaves "$responses" response.completed)"

@@ -15,7 +15,7 @@ local p = require "sandglass.policy"
 return p.rules { default = "boxed", p.ask "touch" { cmd = "touch ask*" }, p.deny "never" { cmd = "touch never*", say = "Not that." } }
 L
 events() { "$sg" events "$file" --json 2>/dev/null; }
-told() { # what it said of itself, a line each
+told() { # its reports, a line each
 	events | python3 -c 'import json, sys
 for e in map(json.loads, sys.stdin):
     if e["kind"] == "agent.told": print(e["body"].get("what") + " | " + e["body"].get("say", ""))'
@@ -53,7 +53,7 @@ is "$(events | grep '"kind":"action.requested"' | grep -c '"cmd":"touch ')" 4 "e
 "$sg" verify "$file" >"$t/out" 2>&1
 ok $? "the record verifies"
 
-# --- what no agent should send; what it is not offered ---
+# --- invalid messages; abilities that it does not get ---
 small odd bad fs touch:b
 like "$out" 'END ok=true .*text=prompt 1 done' "lines that are no message, 5 MB in one, updates that nobody knows: it goes on"
 like "$said" 'odd \| printed 9 bytes that are no message: \{not json' "they are told"

@@ -27,7 +27,7 @@ ok $? 'completion for bash'
 [ -s "$root/share/zsh/site-functions/_sandglass" ] && [ -s "$root/share/fish/vendor_completions.d/sandglass.fish" ]
 ok $? 'and for zsh and fish'
 
-# Manual pages: what is in them, and that those who read them find nothing to complain about.
+# Manual pages: their content, and no complaint from their readers.
 man=$root/share/man
 is "$(cd "$man" && find . -type f | sort | tr '\n' ' ')" './man1/sandglass.1 ./man3/sandglass-lua.3 ./man5/sandglass-policy.5 ./man7/sandglass-filter.7 ' 'manual pages'
 if command -v mandoc >/dev/null; then
@@ -71,7 +71,7 @@ fi
 is "$(awk 'BEGIN { getline; print $4 }' <(SOURCE_DATE_EPOCH=0 "$SANDGLASS" help --man sandglass))" 1970-01-01 'the builder of a package says of which day they are'
 "$SANDGLASS" help --man nothing >"$t/out" 2>&1
 is $? 2 'a page that there is not'
-like "$(cat "$t/out")" 'there are sandglass, sandglass-lua, sandglass-policy, sandglass-filter' 'is told with those that there are'
+like "$(cat "$t/out")" 'there are sandglass, sandglass-lua, sandglass-policy, sandglass-filter' 'and the error lists the known names'
 
 # Somewhere else, with a PATH of its own: the programs of the system, but no build folder.
 mv "$root" "$t/moved"
@@ -111,7 +111,7 @@ mv "$t/moved" "$root"
 touch "$root/bin/other" "$root/share/other"
 make_ uninstall DESTDIR="$t/dest" PREFIX=/opt/glass
 is $? 0 'make uninstall'
-is "$(cd "$root" && find . -type f -o -type l | sort | tr '\n' ' ')" './bin/other ./share/other ' 'nothing of ours is left, what is not ours stays'
+is "$(cd "$root" && find . -type f -o -type l | sort | tr '\n' ' ')" './bin/other ./share/other ' 'our files are gone, all others stay'
 is "$(find "$root" -name '*sandglass*')" '' 'nor an empty folder by our name'
 make_ uninstall DESTDIR="$t/dest" PREFIX=/opt/glass
 is $? 0 'a second time does no harm'

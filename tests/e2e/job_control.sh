@@ -68,9 +68,9 @@ back "and comes back with it"
 tm send-keys q
 wait_for 30 shows 'y/n'
 tm send-keys y
-wait_for 30 shows 'the script goes on'
+wait_for 30 shows 'the script continues'
 
-# --- a pager that is a shell, killed while it had the terminal: below a script, nobody could let us go on ---
+# --- a pager that is a shell, killed while it had the terminal: below a script, no shell could continue us ---
 tmux_end tm
 tm -f /dev/null new-session -d -x 100 -y 30 "PAGER='$t/killed' '$t/caller'; sleep 1000"
 back "a terminal without a shell"

@@ -74,7 +74,7 @@ tmux_end() { # tmux and its options: the server, wholly, so that another one can
 	"$@" kill-server
 	wait_for 60 sh -c '! kill -0 "$1" 2>/dev/null' - "$pid"
 }
-# The process of a session's supervisor, if that lives: whoever kills must not hit another that has got the number since.
+# The process of a session's supervisor, if alive: a kill must not hit a later process with the same number.
 supervisor() { # session
 	local pid
 	pid=$(head -1 "$HOME"/.local/share/sandglass/sessions/*-"${1#s-}".glass-lease 2>/dev/null | cut -d' ' -f1)

@@ -13,7 +13,7 @@ for _, word in ipairs { "one", "two", "three", "four", "five" } do
   print(r and "ran: " .. r.out or "not run: " .. err.msg .. " " .. (err.why or ""))
 end
 L
-begins() { # words...: line mode in a pty; its input is descriptor 7, what it prints $t/pty
+begins() { # arguments...: line mode in a pty; its input is descriptor 7, its output $t/pty
 	rm -f "$t/in"
 	: >"$t/pty"
 	mkfifo "$t/in"
@@ -23,7 +23,7 @@ begins() { # words...: line mode in a pty; its input is descriptor 7, what it pr
 }
 shows() { wait_for 30 grep -qE -- "$1" "$t/pty"; }
 types() { printf '%s\r' "$1" >&7; }
-step() { # what is typed, what must then be shown, name
+step() { # the input, the expected text, name
 	types "$1"
 	shows "$2"
 	ok $? "$3"
@@ -32,11 +32,11 @@ nth_ask() { wait_for 30 eval '[ "$(grep -c "^ask [0-9]" "$t/pty")" -ge '"$1"' ]'
 
 begins "'$sg' run six.lua --no-tui --hold kind:exec --name six"
 nth_ask 1
-ok $? 'what is held is asked'
+ok $? 'a pending action is asked about'
 like "$(cat "$t/pty")" '1 approve once.*2 approve for session' 'by numbers'
 step 'help' 'approve .*Approve a pending action' 'help lists the commands at the prompt'
 step 'state' 'HELD #[0-9]+ .*echo one' 'state'
-step 'nonsense' "no command 'nonsense'" 'what is no command is told'
+step 'nonsense' "no command 'nonsense'" 'an unknown command is reported'
 types 1
 shows 'ran: one'
 ok $? '1: it runs'
@@ -64,7 +64,7 @@ unlike "$(tr -d '\r' <"$t/pty" | tr '\033' '~')" '~' 'no escape sequence'
 seq=$("$sg" events --json | grep '"kind":"action.held"' | head -1 | grep -oE '"seq":[0-9]+')
 like "$("$sg" replay "#${seq#*:}" --screen --view approval 2>&1)" 'hold  it matches the hold filter: kind:exec' 'the dialog names the filter that stopped it'
 
-# nobody is there: the box of what waits stands still, until somebody comes or decides
+# no client is attached: the sandbox of a pending action is frozen until a client attaches or decides
 cat >still.lua <<'L'
 local sg = require "sandglass"
 local box <close> = sg.sandbox { name = "still" }
@@ -83,7 +83,7 @@ ok $? 'nobody is there: the box stands still'
 like "$("$sg" events "$one" --json | grep '"box.frozen"')" 'nobody is there to decide' 'recorded, with the reason'
 begins "'$sg' attach --no-tui $one"
 wait_for 20 frozen false
-ok $? 'somebody attaches: it goes on'
+ok $? 'a client attaches: it continues'
 like "$("$sg" events "$one" --json | grep '"box.frozen"' | tail -1)" 'somebody is there' 'recorded'
 exec 7>&-
 kill -HUP $pty 2>/dev/null
@@ -111,7 +111,7 @@ like "$("$sg" events "$one")" 'ran: held' 'and is done'
 wait_for 20 eval '! "$sg" ls --live | grep -q "$one"'
 "$sg" verify "$one" >"$t/out" 2>&1
 is $? 0 'the record verifies'
-# whoever is interrupted in what he has attached to leaves, and stops nothing
+# an interrupt leaves an attached session and stops nothing
 sleeps() { # session, agents that sleep
 	"$sg" run -d sleeps.lua --name "$1"
 }
@@ -126,7 +126,7 @@ for how in INT:130 TERM:143; do
 		kill -"${how%:*}" "$(pgrep -P $front)"
 		wait $front
 		is $? "${how#*:}" "$cmd: leaves on SIG${how%:*}"
-		like "$(cat "$t/left")" "the agents go on; 'sandglass attach $two' comes back" 'and says that they go on'
+		like "$(cat "$t/left")" "the agents go on; 'sandglass attach $two' comes back" 'and the message says that the agents continue'
 	done
 done
 begins "'$sg' attach --no-tui $two"
@@ -144,10 +144,10 @@ front=$!
 wait_for 30 grep -q 'session.*front' "$t/left"
 kill -INT "$(pgrep -P $front)"
 wait $front
-is $? 130 'what runs in front stops'
+is $? 130 'a foreground command stops'
 like "$("$sg" events --json | grep '"kind":"session.end"')" 'stopped by a person' 'cleanly'
 
-# what is of high risk is said twice
+# high risk takes two answers
 cat >high.lua <<'L'
 local sg = require "sandglass"
 local box <close> = sg.sandbox { name = "high" }
@@ -171,14 +171,14 @@ shows 'session: (succeeded|failed|ended)'
 exec 7>&-
 wait $pty
 
-# whoever comes late is not read all that was
+# a late client does not get all earlier events
 echo 'local sg = require "sandglass"; for i = 1, 900 do sg.note("note number %d.", i) end; sg.sleep(300)' >notes.lua
 three=$("$sg" run -d notes.lua --name notes)
 wait_for 30 eval '"$sg" events "$three" | grep -q "number 900"'
 begins "'$sg' attach --no-tui $three"
 shows 'note number 900'
-ok $? 'the newest is said'
-like "$(cat "$t/pty")" "[0-9]+ earlier events: 'events' lists them" 'that there was more is said'
+ok $? 'the newest event is printed'
+like "$(cat "$t/pty")" "[0-9]+ earlier events: 'events' lists them" 'earlier events are counted'
 unlike "$(cat "$t/pty")" 'note number 1[.]' 'and not repeated'
 types quit
 wait $pty

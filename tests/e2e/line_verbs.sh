@@ -44,7 +44,7 @@ wait_for 30 shows line 'requires --trust'
 ok $? 'commands of this machine are not run'
 says '= show me'
 wait_for 30 shows line 'answered: show me'
-ok $? 'an answer that begins like a command is one, when it says so'
+ok $? 'an answer that starts like a command is accepted with its prefix'
 wait_for 30 shows line '^ask [0-9]+, risk'
 ok $? 'then something is held'
 act=$(grep -oE '^ask [0-9]+' "$t/out" | tail -1 | grep -oE '[0-9]+')
@@ -58,13 +58,13 @@ for v in "hold cmd~plain|cmd~plain" "pause script|pause" "step|step" "freeze wor
 done
 says 'merge'
 wait_for 30 shows line 'several boxes are open \(work, other\): say which one, its name follows the command'
-ok $? 'of several boxes one is to be named, and it is said which there are'
+ok $? 'with several sandboxes one must be named, and the message lists them'
 says "rollback $act"
 wait_for 30 shows line 'several boxes are open \(work, other\): say which one with --box NAME'
 ok $? 'and how'
 says 'freeze nowhere'
 wait_for 30 shows line "no box 'nowhere' in this session; boxes: work, other"
-ok $? 'a name that is no box: those there are'
+ok $? 'an unknown sandbox: the known ones are listed'
 says 'freeze work other'
 wait_for 30 shows line "failed: .*'other'"
 says 'freeze nowhere else'
@@ -78,7 +78,7 @@ wait_for 30 twice
 unlike "$(cat "$t/out")" 'has gone' 'looking up what stands is nobody who comes and goes'
 says 'kil 5'
 wait_for 30 shows line "kill"
-ok $? 'a typing error is told'
+ok $? 'a typing error is reported'
 says "approve $act"
 wait_for 30 shows line 'note: ran'
 ok $? "typed: approve $act"
@@ -87,7 +87,7 @@ ok $? 'the next one is stopped by the hold'
 says ':continue'
 wait_for 30 shows line '^question [0-9]+: go on'
 ok $? 'continue lets go what only a hold stopped; the next question comes'
-sleep 0.6 # what is typed in the moment in which one question takes the place of another is thrown away
+sleep 0.6 # input in the moment between two questions is discarded
 says 2
 wait_for 30 shows line 'second: no'
 ok $? 'a number chooses'
@@ -112,7 +112,7 @@ id=$("$sg" run -d work.lua --hold 'cmd~held' --name work </dev/null 2>"$t/out" |
 tm new-session -d -s w -x 150 -y 50 "LC_ALL=C.UTF-8 $sg attach --no-tui $id; echo it has ended; exec sleep 60"
 wait_for 30 shows w '^ask [0-9]+, risk'
 act=$(grep -oE '^ask [0-9]+' "$t/out" | grep -oE '[0-9]+')
-verb() { # what is typed, what must be shown then, name
+verb() { # the input, the expected text, name
 	tm send-keys -t w -l -- "$1"
 	tm send-keys -t w Enter
 	wait_for 30 shows w "$2"
@@ -137,12 +137,12 @@ verb 'undo' 'rollback: to #.*'
 verb "kill $sleeper -m 'took too long'" 'sleeper: .*took too long' 'typed: kill, its reason reaches the script'
 verb ":redact #$act --why 'a word' --yes" "redact: event #$act by .*: a word"
 verb ':close work' 'box: work is closed'
-verb '= yes' 'note: box: ' 'a closed box is an error that the script is told'
+verb '= yes' 'note: box: ' 'a closed sandbox is an error for the script'
 wait_for 30 shows w 'it has ended'
 ok $? 'and the session ends'
 unlike "$(cat "$t/out")" '(review.choice|merge.undone|action.cancel|redacted|box.frozen): [{]' 'every event has words'
 
-# -q: what waits, what goes wrong, what the script prints, the end
+# -q: pending approvals, errors, the script's output, the end
 cat >quiet.lua <<'L'
 local sg = require "sandglass"
 local box <close> = sg.sandbox { name = "work" }
@@ -160,10 +160,10 @@ like "$(cat "$t/quiet")" ': said' 'what the script prints'
 like "$(cat "$t/quiet")" 'something to know' 'a warning'
 like "$(tail -1 "$t/quiet")" 'ends|ended' 'and the end'
 
-# what is listed, and commands of this machine
+# filtered lists, and commands of the host
 two=$("$sg" run -d ask.lua --policy policy.lua --name two </dev/null 2>"$t/out" | grep -oE 's-[0-9a-z]+' | head -1)
 "$sg" attach --filter 'kidn:exec' "$two" </dev/null >"$t/out" 2>&1
-like "$?$(cat "$t/out")" '^2.*did you mean "kind"' 'a filter that is none is told at once'
+like "$?$(cat "$t/out")" '^2.*did you mean "kind"' 'an invalid filter is reported at once'
 timeout 3 "$sg" watch --no-tui --filter 'kind:ask' "$two" </dev/null >"$t/filtered" 2>&1
 like "$(cat "$t/filtered")" 'colour' 'watch --filter prints what matches'
 unlike "$(cat "$t/filtered")" 'box' 'and nothing else'

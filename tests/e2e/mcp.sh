@@ -86,7 +86,7 @@ like "$out" 'echo: you said \{"text": "x"\} \[nil\]' 'a call and its answer'
 like "$out" 'die: nil \[backend\]' 'a server that dies is an error value'
 like "$out" 'echo: you said \{"text": "y"\} \[nil\]' 'the next call starts it again'
 like "$out" 'hang: nil \[timeout\]' 'one that does not answer can be given up'
-like "$out" 'echo: you said \{"text": "z"\} \[nil\]' 'and goes on'
+like "$out" 'echo: you said \{"text": "z"\} \[nil\]' 'and continues'
 file=$(last)
 like "$("$sg" events "$file" --json | grep action.requested | tail -1)" '"tainted": ?true' 'what follows is marked as tainted'
 "$sg" verify "$file" >"$t/out" 2>&1

@@ -39,7 +39,7 @@ for word in a.what:gmatch "%S+" do
 end
 L
 echo 'return { { say = "x" } }' >turns.lua
-use() { # options of the script; what it printed is in $t/out
+use() { # options of the script; its output is in $t/out
 	timeout 100 "$sg" run use.lua --policy yes.lua --no-tui --no-input -- "$@" >"$t/raw" 2>&1 </dev/null
 	local status=$?
 	sed -n 's/^[^ ]* session event [0-9]* note: //p' "$t/raw" >"$t/out"
@@ -54,16 +54,16 @@ good() { # what happened in the session is whole
 
 # --- on the host ----------------------------------------------------------------------------------------------------
 use --what 'echo=a die echo=b half echo=c long echo=d progress' --log "$t/log"
-is $? 0 'a server that dies, breaks off and sends 100 MB: the script goes on'
+is $? 0 'a server dies, disconnects, and sends 100 MB: the script continues'
 out=$(cat "$t/out")
 like "$out" '^die: nil \[backend\] .*exit status 7' 'dies in the middle: an error value that says how'
 like "$out" '^half: nil \[backend\] .*ended with exit status 0' 'breaks off in the middle of an answer: the same'
 like "$out" '^long: nil \[backend\] .*longer than 67108864 bytes' 'a line of 100 MB: the same'
 like "$out" '^echo: you said b' 'each time the next call starts it again' && like "$out" '^echo: you said d' 'and once more'
-like "$out" '^progress: three steps' 'progress is no answer'
+like "$out" '^progress: three steps' 'progress is not an answer'
 is "$(grep -c start log):$(grep -c '^call' log)" 4:8 'nothing was called twice'
 [ "$(stat -c %s "$(last)")" -lt 20000000 ]
-ok $? 'what was too long is not in the record'
+ok $? 'an oversized answer is not recorded'
 good 'on the host'
 use --how html --what 'echo=h'
 like "$(cat "$t/out")" '^echo: you said h' 'one that says other things first is heard all the same'
@@ -75,16 +75,16 @@ for how in long trickle mute; do
 	is "$(printf '%s\n' "$out" | grep -c .)" 1 "  and mcp test says it in one line"
 done
 use --what 'trickle echo=e' --timeout 2s
-like "$(cat "$t/out")" '^trickle: nil \[timeout\]' 'a byte now and then is no answer: time is up'
+like "$(cat "$t/out")" '^trickle: nil \[timeout\]' 'a byte at times is not an answer: the time limit applies'
 
 # --- secrets and environment ----------------------------------------------------------------------------------------
 export BAD_TOKEN=bad-token-0123456789abcdef OTHER_API_KEY=other-key-0123456789abcdef PLAIN_THING=1
 "$sg" mcp add bad --env 'TOKEN=$BAD_TOKEN' --env SPOON=wood -- python3 "$t/bad_server.py" "$t/log2" >"$t/out" 2>&1
 use --known bad --what 'env leak'
 out=$(cat "$t/out")
-like "$out" '^env: .*\bHOME\b.*\bPATH\b.*\bSPOON\b.*\bTOKEN\b' 'a server gets the everyday environment and what is named'
+like "$out" '^env: .*\bHOME\b.*\bPATH\b.*\bSPOON\b.*\bTOKEN\b' 'a server gets the everyday environment and the named variables'
 unlike "$(grep ^env <<<"$out")" 'OTHER_API_KEY|BAD_TOKEN|PLAIN_THING' 'and nothing else of ours'
-like "$out" '^leak: it is <secret:' 'what it says of a secret is cleaned'
+like "$out" '^leak: it is <secret:' 'a secret in its output is removed'
 is "$(strings -a "$(last)" | grep -c bad-token-0123)" 0 'and not in the record'
 like "$("$sg" events "$(last)" --json)" '"kind": ?"secret.used".*BAD_TOKEN|BAD_TOKEN.*secret.used' 'that it was used is'
 out=$("$sg" mcp call leak -- python3 bad_server.py - 2>&1)
@@ -144,7 +144,7 @@ pid=$("$sg" events "$id" --json | grep -m1 '"session.start"' | grep -oE '"pid":[
 kill -9 "$pid"
 wait_for 10 sh -c "! kill -0 $pid"
 timeout 60 "$sg" resume "$id" --no-tui --no-input >"$t/out" 2>&1 </dev/null
-is $? 0 'a session that broke off goes on'
+is $? 0 'an interrupted session resumes'
 is "$(tr '\n' ';' <log4)" 'start;call echo one;start;call echo two;' 'the first answer is out of the record, the server starts for the second'
 "$sg" simulate "$id" >"$t/out" 2>&1
 is "$?:$(grep -c . log4)" 0:4 'a rerun starts nothing and is the same'

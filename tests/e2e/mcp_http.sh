@@ -40,7 +40,7 @@ is "$(tail -1 checks)" 'ok it is still here' 'every check has run'
 kill "$approver" 2>/dev/null
 kill "$server"
 wait "$server"
-is $? 143 'it ends when it is told'
+is $? 143 'it ends on request'
 file=$(ls -t "$HOME"/.local/share/sandglass/sessions/*.glass | head -1)
 wait_for 20 sh -c "! '$sg' ls --live | grep -q mcp"
 ok $? 'and its session with it'
@@ -54,7 +54,7 @@ before=$(cat "$token_file")
 serving
 is "$(cat "$token_file")" "$before" 'the token stays the same from start to start'
 "$sg" mcp serve --http 127.0.0.1:x </dev/null >out2 2>&1
-is "$?:$(grep -c 'is no address' out2)" 2:1 'an address that is no number: one line'
+is "$?:$(grep -c 'is no address' out2)" 2:1 'an invalid port: one line'
 port=${url##*:}
 "$sg" mcp serve --http "${port%/mcp}" </dev/null >out2 2>&1
 is "$?:$(wc -l <out2)" 1:1 'an address that is taken: one line'

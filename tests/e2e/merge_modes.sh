@@ -147,7 +147,7 @@ is "$(git -C crlf status --porcelain)" "" "clean"
 is "$(git -C crlf show HEAD:a.txt | tr -cd '\r' | wc -c)" 0 "stored as git stores it"
 is "$(tr -cd '\r' <crlf/a.txt | wc -c)" 40 "and kept so in the working file"
 
-# --- what stands in the way
+# --- obstacles
 repo clash
 session clash
 sed -i 's/^line 3$/line my three/' clash/a.txt

@@ -16,7 +16,7 @@ repo() { # name
 	git -C "$1" add -A
 	git -C "$1" commit -qm base
 }
-# The commands of the two sandboxes stand in the script: it has no files and no environment of its own.
+# The script contains the commands of the two sandboxes: it has no files and no environment of its own.
 session() { # folder, commands in a, commands in b, [a line of Lua for the end]: sets id; returns at its end, or at its question
 	cat >work.lua <<-L
 		local sg = require "sandglass"

@@ -57,22 +57,22 @@ ok $? 'a session that has ended hears nothing'
 begin
 "$sg" say -S "$id" nobody hello >"$t/out" 2>&1 </dev/null
 [ $? -ne 0 ]
-ok $? 'somebody who is not there hears nothing'
-like "$(cat "$t/out")" "nobody" 'which is said'
+ok $? 'an agent that is gone receives no message'
+like "$(cat "$t/out")" "nobody" 'and the sender gets an error'
 "$sg" say -S "$id" fixer 'before the crash' >"$t/out" 2>&1 </dev/null
 wait_for 10 sh -c "'$sg' events '$id' | grep -q 'before the crash'"
 pid=$("$sg" events "$id" --json | grep -m1 '"session.start"' | grep -oE '"pid":[0-9]+' | cut -d: -f2)
 kill -9 "$pid"
 wait_for 10 sh -c "! kill -0 $pid"
 timeout 60 "$sg" resume "$id" -d >"$t/out" 2>&1 </dev/null
-ok $? 'the supervisor is killed before the next turn, the session goes on'
+ok $? 'the supervisor is killed before the next turn, and the session resumes'
 wait_for 30 ended
 ok $? 'to its end'
-is "$(told | grep -c 'before the crash')" 1 'what was said is not lost, and stands there once'
+is "$(told | grep -c 'before the crash')" 1 'the message is not lost and arrives once'
 "$sg" verify "$id" >"$t/out" 2>&1
 ok $? 'the record verifies'
 
-# an agent of a scripted model, in its last turn: what is said then is still heard
+# an agent of a scripted model, in its last turn: a message still reaches it
 cat >turns.lua <<'L'
 return { { say = "thinking", think = 8 }, { say = "heard" } }
 L
@@ -81,6 +81,6 @@ id=$("$sg" run -d last.lua </dev/null 2>"$t/out")
 wait_for 10 sh -c "'$sg' events '$id' | grep -q 'turn 1'"
 "$sg" say -S "$id" s one more thing >"$t/out" 2>&1 </dev/null
 wait_for 40 ended
-like "$(told)" 'last: (heard in 2|thinking in 1)' 'what is said in the last turn'
+like "$(told)" 'last: (heard in 2|thinking in 1)' 'a message in the last turn'
 like "$(told)" 'last: heard in 2' 'is answered in another one'
 finish

@@ -28,7 +28,7 @@ print("stop=" .. r.stop .. " steps=" .. r.steps .. " text=" .. r.text)
 print(("usage in=%d out=%d cached=%d written=%d"):format(r.usage["in"], r.usage.out, r.usage.cached, r.usage.written or -1))
 print(box:read "a.txt" or "no file")
 L
-ask() { # model, task...: what it printed is $out, its status $status, its session $id
+ask() { # model, task...: its output is $out, its status $status, its session $id
 	timeout 150 "$sg" run --no-tui agent.lua -- --model "$1" --task "${2:-write the file}" >"$t/out" 2>&1 </dev/null
 	status=$? out=$(cat "$t/out") file=$(ls -t "$HOME"/.local/share/sandglass/sessions/*.glass | head -1)
 }
@@ -150,7 +150,7 @@ ask refused:m
 like "$out" 'code=model: .*refused' 'refused: an error value'
 is "$(seen refused)" 1 'refused: not asked again'
 ask fine:m
-like "$out" 'usage in=150 out=20 cached=40 written=10' 'usage: what was cached and what was written'
+like "$out" 'usage in=150 out=20 cached=40 written=10' 'usage: cached and written tokens'
 
 # --- a hundred at once ------------------------------------------------------------------------------------------------
 cat >many.lua <<'L'
@@ -182,9 +182,9 @@ sleep 0.3
 kill -9 "$pid"
 wait_for 10 sh -c "! kill -0 $pid"
 timeout 60 "$sg" resume "$id" --no-tui --no-input >"$t/out" 2>&1 </dev/null
-is $? 0 'killed in an answer: resume goes on and ends well'
+is $? 0 'killed in an answer: resume continues and succeeds'
 like "$(cat "$t/out")" 'text=all of it' 'killed in an answer: it is asked again'
-like "$(cat "$t/out")" 'log has 1 line' 'killed in an answer: what was done is not done again'
+like "$(cat "$t/out")" 'log has 1 line' 'killed in an answer: earlier effects are not repeated'
 "$sg" verify "$id" >"$t/out" 2>&1
 ok $? 'killed in an answer: the record verifies'
 

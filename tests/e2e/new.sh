@@ -5,7 +5,7 @@
 sg=$SANDGLASS
 mkdir "$t/w" && cd "$t/w" || exit 1
 git init -q . && printf 'test:\n\ttrue\n' >Makefile && git add . && git commit -qm one
-# --- by options: each answer has its weight, and the reason is said ---
+# --- by options: each answer counts, and the reason is printed ---
 plan() { # pattern, expression for the reasons, options...
 	local pattern=$1 why=$2
 	shift 2
@@ -76,7 +76,7 @@ for p in coding fanout inside bare; do
 	timeout 60 "$sg" run --no-tui -d "my-$p.lua" >id 2>"$t/out"
 	id=$(cat id)
 	ended() { ! "$sg" ls --live 2>/dev/null | grep -q "$id"; }
-	step() { # whoever has begun it says yes
+	step() { # confirms the step of a pending action
 		h=$("$sg" state -S "$id" --json 2>/dev/null | grep -oE '"action": ?[0-9]+' | head -1 | grep -oE '[0-9]+')
 		[ -z "$h" ] || "$sg" approve "$h" -S "$id" >/dev/null 2>&1
 		ended
@@ -93,7 +93,7 @@ before=$(ls "$HOME"/.local/share/sandglass/sessions/*.glass | wc -l)
 like "$?$(tr '\n' ' ' <"$t/out")" '^0would run .nothing was started.* args .*"--repo","\.".*say hello' 'run -e --dry-run says what would be run'
 is "$(ls "$HOME"/.local/share/sandglass/sessions/*.glass | wc -l)" "$before" 'and starts nothing'
 timeout 60 "$sg" run -e 'say hello' --repo . --test true --no-tui --no-input >"$t/out" 2>&1 </dev/null
-is $? 8 'run -e TASK --repo .: nobody can let it merge'
+is $? 8 'run -e TASK --repo .: no reviewer can allow its merge'
 like "$("$sg" diff --name-only)" '^hello.txt' 'its work is in the record'
 [ ! -e hello.txt ]
 ok $? 'and not in the repository'

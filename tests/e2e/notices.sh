@@ -48,7 +48,7 @@ call=$("$sg" events "$id" --json | jq -r 'select(.kind == "model.call") | .seq' 
 like "$("$sg" show "$id#$call" --json)" 'hello.*About your sandbox.*\.env' 'the first message of an agent names it'
 is "$("$sg" show "$id" --json | jq '[.notices[] | select(.not_in == "sandbox" and .what == "masked" and (.paths | index(".env")))] | length')" 1 'show has it'
 "$sg" verify "$id" >out 2>&1
-is $? 0 'what is hidden from a sandbox is no gap in the recording'
+is $? 0 'a file hidden from a sandbox is not a gap in the recording'
 "$sg" merge "$id" >out 2>&1
 is $? 2 'a session without changes has nothing to merge'
 cat >m.lua <<'L'

@@ -40,7 +40,7 @@ ok $? 'an action that waits is a metric while the session runs'
 wait_for 30 at_least 1 max sandglass.queue.age
 ok $? 'and for how long'
 wait_for 30 at_least 2 max sandglass.actions.ended
-ok $? 'what has ended is there, before the session has'
+ok $? 'ended spans arrive before the session ends'
 wait_for 30 at_least 1 last sandglass.actions.failed
 is "$(got last sandglass.actions.failed) $(got last sandglass.sessions)" '1 1' 'what failed is counted; a session runs'
 waits=$("$sg" events "$id" --json | grep '"kind":"action.held"' | grep -oE '"action":[0-9]+' | head -1 | cut -d: -f2)
@@ -57,7 +57,7 @@ def spans(f): return {s["spanId"]: (s["name"], s["traceId"], s.get("parentSpanId
 print(spans("spans") == spans("whole"))
 P
 )" True 'with the same ids, parents and times'
-is "$(grep -c 'words that stay here' in/got)" 0 'what was said and printed is not sent unasked'
+is "$(grep -c 'words that stay here' in/got)" 0 'messages and output are not sent by default'
 is "$(cut -f3 in/got | sort -u)" '"Bearer sk-collector-canary-31"' 'a header by the name of a secret'
 "$sg" events "$id" --json | grep -q 'sk-collector-canary-31'
 is $? 1 'whose value is not in the record'
@@ -77,7 +77,7 @@ ok $? 'and gets all that it has missed, while the session runs'
 wait_for 60 ended "$id"
 read -r nr how < <(spans_of)
 is "$nr $(got count 422 traces)" '302 0' 'nothing is lost'
-is "$(warned "$id") $(status_of "$id")" '1 "status":0' 'people are told once'
+is "$(warned "$id") $(status_of "$id")" '1 "status":0' 'the user is warned once'
 
 # --- one that is not there, hangs, or refuses -------------------------------------------------------------------------
 printf 'local sg = require "sandglass"\nsg.host.exec { "echo", "n" }\n' >short.lua
@@ -90,7 +90,7 @@ like "$(cat out)" 'telemetry collector at 127.0.0.1:1 takes nothing: .*(asked ag
 configure "$endpoint"
 echo hang >in/mode
 run
-is "$? $(warned "$(last)")" '0 1' 'one that never answers holds nothing up, and that is said'
+is "$? $(warned "$(last)")" '0 1' 'a silent collector delays nothing, with one warning'
 : >in/got
 echo 400 >in/mode
 run
@@ -102,11 +102,11 @@ is "$? $(warned "$(last)")" '0 1' 'or some of it'
 like "$(cat out)" 'refuses some of what it is sent: one is too old' 'in its words'
 echo page >in/mode
 run
-is "$? $(warned "$(last)")" '0 1' 'a page of somebody on the way is no answer of a collector'
-like "$(cat out)" 'takes nothing: it answers 200 with a web page' 'and is said to be one'
+is "$? $(warned "$(last)")" '0 1' "a foreign web page is not a collector's answer"
+like "$(cat out)" 'takes nothing: it answers 200 with a web page' 'and the warning names it'
 unset OTLP_TOKEN
 run
-is "$? $(warned "$(last)")" '0 1' 'a secret that is not to be had'
+is "$? $(warned "$(last)")" '0 1' 'a secret that cannot be read'
 
 # --- settings ---------------------------------------------------------------------------------------------------------
 rm -rf sessions

@@ -6,7 +6,7 @@ sg=$SANDGLASS p=$here/../../lua/examples/patterns
 cd "$t" || exit 1
 mkdir sessions
 export SANDGLASS_SESSIONS=$t/sessions CANARY_KEY=canary-key-7731 SIGN_KEY=canary-key-8842
-run() { # script, arguments...: its status in $status, what it printed in $out, its record in $file
+run() { # script, arguments...: its status in $status, its output in $out, its recording in $file
 	local script=$1
 	shift
 	timeout 90 "$sg" run --no-tui --no-input ${policy:+--policy "$p/policy.lua"} "$p/$script.lua" -- "$@" >"$t/out" 2>&1 </dev/null
@@ -134,7 +134,7 @@ P
 	attacker=$!
 	trap 'kill $attacker 2>/dev/null; end_all' EXIT
 	wait_for 30 test -s port
-	# with people to ask: what is held waits for them while the agent tries to answer it
+	# with approvals: pending actions wait while the agent tries to answer them
 	mkdir bin
 	cp "$sg" bin/
 	id=$("$sg" run -d --policy "$p/policy.lua" "$p/injection.lua" -- --to "127.0.0.1:$(cat port)" --file "$t/victim/.netrc" \
@@ -143,7 +143,7 @@ P
 	printed() { events | python3 -c 'import json, sys
 for e in map(json.loads, sys.stdin):
     if e["kind"] == "note" and e["body"].get("level") == "print": print(e["body"]["text"])'; }
-	held() { # what waits for a person: its action and what it is for
+	held() { # the pending action and its purpose
 		"$sg" state -S "$id" --json 2>/dev/null | python3 -c 'import json, sys
 for h in json.load(sys.stdin)["result"]["held"]: print(h["action"], h.get("path"), h.get("cmd"))'; }
 	asked_first() { first=$(held | awk '$2 == "held" { print $1 }') && [ -n "$first" ]; }

@@ -35,7 +35,7 @@ mv mine.lua talk.lua "$t/home" # by name alone from now on
 printf 'require("sandglass").sandbox { backend = "mine" }\n' >box.lua
 timeout 60 "$sg" run --no-tui box.lua </dev/null >"$t/out" 2>&1
 like "$(cat "$t/out")" 'mine has been asked' 'a box of it'
-wrong() { # fields of a face in Lua, what is said
+wrong() { # fields of a face in Lua, the expected error
 	printf 'return { kind = "sandbox", %s }\n' "$1" >wrong.lua
 	timeout 60 "$sg" run --no-tui --backend ./wrong.lua any.lua </dev/null >"$t/out" 2>&1
 	like "$(tail -1 "$t/out")" "the plugin './wrong.lua'$2" "one that is wrong: $2"
@@ -73,7 +73,7 @@ echo 'return { kind = "theme" }' >theme.lua
 echo 'return {' >half.lua
 refused e2b.lua 2 "has a 'e2b'" 'the name of a plugin of the program'
 refused host.lua 2 "has a 'host'" 'the name of a driver'
-refused 'a b.lua' 2 'no name for a plugin' 'what is no name'
+refused 'a b.lua' 2 'no name for a plugin' 'an invalid name'
 refused theme.lua 3 'no plugin: kind' 'another kind of file'
 refused half.lua 3 'half.lua:' 'a file with a mistake: its line'
 refused nowhere.lua 2 'nowhere.lua' 'no file'
@@ -84,5 +84,5 @@ is "$(ls "$own/sandboxes")" '' 'it is gone'
 "$sg" plugin rm talk --json >"$t/out" 2>&1
 like "$?$(cat "$t/out")" '^0\{"schema":1,"removed":"talk","kind":"model","path":' 'with --json as an object'
 "$sg" plugin rm mine >"$t/out" 2>&1
-is $? 2 'what is not there cannot be removed'
+is $? 2 'a missing plugin cannot be removed'
 finish

@@ -64,7 +64,7 @@ cat >when.lua <<'L'
 local p = require "sandglass.policy"
 return p.rules { default = "boxed", p.ask "asks" { cmd = "echo end", when = function() return false end } }
 L
-like "$("$sg" policy past when.lua 2>&1)" 'ran unasked, would ask: exec echo end  \(asks, line 2: its function would decide\)' 'what a function would decide is said so'
+like "$("$sg" policy past when.lua 2>&1)" 'ran unasked, would ask: exec echo end  \(asks, line 2: its function would decide\)' 'a decision of a function is marked as such'
 table=$(printf '%s\n' "$out" | sed -n '/^actions sessions/,/^$/p')
 is "$(printf '%s\n' "$table" | grep -v '^ ' | tr '\n' '|')" 'actions sessions  first            what|a person denied it, would be allowed|was denied or asked, would be allowed|ran unasked, would ask|ran, would be denied|' \
 	'a table of kinds, what is against a person first'
@@ -79,13 +79,13 @@ is $? 2 'no such policy'
 like "$out" "nofile.lua" 'is named'
 echo 'return 7' >wrong.lua
 out=$("$sg" policy past wrong.lua 2>&1)
-is $? 3 'a file that is no policy'
+is $? 3 'a file that is not a policy'
 
 "$sg" policy mine >mined.lua 2>out
 is $? 0 'rules from what people said'
 like "$(cat mined.lua)" 'answer 4 of .*4 approvals.* 2 denials' 'proved on the past'
 like "$(cat mined.lua)" 'p.allow "mined-1" \{ kind = "exec", cmd = "touch ' 'as a rule'
-unlike "$(cat mined.lua)" '"rm' 'and none for what was denied'
+unlike "$(cat mined.lua)" '"rm' 'and no rule for denied commands'
 "$sg" policy check mined.lua >out 2>&1
 is $? 0 'it is a policy file'
 cat asks.lua >both.lua && sed -n 's/^  p.allow "mined-1" { \(.*\) },.*/\1/p' mined.lua >rule
@@ -106,7 +106,7 @@ out=$("$sg" compare "$one" "$two" "$one" 2>&1)
 like "$out" '2 ways, 1 end among 3 sessions' 'three of them: clusters'
 narrow "$out" 'on 80 columns'
 out=$("$sg" compare "$one" "$one" "$two" 2>&1)
-like "$out" "^$two .* B +a$" 'letters go on with the next that is new'
+like "$out" "^$two .* B +a$" 'each new session gets the next letter'
 is "$("$sg" compare "$one" "$two" --json | python3 -c 'import json,sys; r=[json.loads(l) for l in sys.stdin]; print(r[2]["same_from_start"], r[2]["same"], r[2]["same_way"], r[0]["tree"]==r[1]["tree"])')" '4 4 False True' 'as JSON'
 out=$("$sg" replay "$one" "$two" --screen --view compare --size 120x36 2>&1)
 like "$out" "^>> .*#[0-9]+ .* [!<>] " 'as a screen: where they part is marked'
@@ -118,11 +118,11 @@ for say in right wrong; do
 	"$sg" run ask.lua --model scripted:$say.lua --name $say --no-tui --no-input --sessions models >out 2>&1 </dev/null
 done
 out=$("$sg" compare right wrong --sessions models 2>&1)
-like "$out" ': the first action is the same, 4 in all$' 'two models that are asked the same and do otherwise: which one is asked is no difference'
-like "$out" 'model scripted:right.lua' 'but is said'
+like "$out" ': the first action is the same, 4 in all$' 'two models with the same task and different actions: the model itself is not a difference'
+like "$out" 'model scripted:right.lua' 'but is shown'
 session four 'echo end' 'deny deny deny'
 out=$("$sg" compare "$one" "$s" 2>&1)
-like "$out" ': the first action is the same, 3 in all$' 'the same done with another outcome is no more the same than on the screen'
+like "$out" ': the first action is the same, 3 in all$' 'the same action with another outcome is a difference, as on the screen'
 rm -f "$HOME"/.local/share/sandglass/sessions/*"${s#s-}".glass
 first=$(sqlite3 -readonly copy.glass 'SELECT min(seq) FROM event WHERE kind = 100')
 "$sg" redact "./copy.glass#$first" --why 'a secret' --yes >out 2>&1 </dev/null
@@ -161,7 +161,7 @@ done
 is "$("$sg" policy past mined.lua -q 2>&1 | grep -c 'a person denied')" 0 'none allows what a person denied'
 
 out=$("$sg" report --since never 2>&1)
-is $? 2 'a span that is none'
+is $? 2 'an invalid span'
 out=$("$sg" report --since 99999999999999d 2>&1)
 is $? 2 'nor one that is longer than time'
 finish

@@ -79,7 +79,7 @@ is $? 0 'its bundle is accepted'
 [ $? -ne 0 ] && [ ! -e "$t/none.glass" ] && [ -z "$(ls "$t" | grep part-)" ]
 ok $? 'an event that is not there: nothing is left'
 "$sg" show "$t/good" >"$t/out" 2>&1
-like "$? $(cat "$t/out")" '^2 .*is a proof bundle, not a session file: check_proof.sh checks it' 'who opens one as a session is told what it is'
+like "$? $(cat "$t/out")" '^2 .*is a proof bundle, not a session file: check_proof.sh checks it' 'opening one as a session gives this error'
 is "$(sqlite3 "$t/good" 'PRAGMA application_id')" "$(($(grep -A1 -e '-F proof' "$here/../../schema/README.md" | grep -oE '0x[0-9a-f]{8}' | head -1)))" \
 	'and its number is the one of the format'
 finish

@@ -58,7 +58,7 @@ mv "$t/bin/tape/sent.$host" "$t/bin/tape/sent"
 [ -s "$t/bin/tape/given" ] && [ -s "$t/bin/tape/sent" ]
 ok $? "what was said live is there: $(wc -c <"$t/bin/tape/given") bytes to it, $(wc -c <"$t/bin/tape/sent") from it"
 [ "$(wc -c <"$t/bin/tape/given")" -gt 20000 ]
-ok $? 'and it is no trifle'
+ok $? 'and has many frames'
 "$refeed" "$file" "$t/bin/sandglass-host.real" "$t/again" 2>"$t/out"
 is $? 0 'the frames can be made again from the session file'
 cmp "$t/bin/tape/given" "$t/again/given" >"$t/out" 2>&1

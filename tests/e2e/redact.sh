@@ -31,13 +31,13 @@ wait $run
 "$sg" redact "fruit#$act" --output --why 'too sweet' --yes >"$t/out2" 2>&1 </dev/null
 is $? 0 'the output of an action of one that has ended'
 like "$(cat "$t/out2")" 'removed for ever: [1-9]' 'and says how much'
-unlike "$("$sg" out "fruit#$act" | tr -d '\0')" 'Mirabellenkompott' 'it is not shown any more'
+unlike "$("$sg" out "fruit#$act" | tr -d '\0')" 'Mirabellenkompott' 'it is not shown after that'
 "$sg" redact "fruit#$act" --why 'a recipe' --yes >"$t/out2" 2>&1 </dev/null
-like "$(cat "$t/out2")" 'may still stand in #[0-9]+ \(host.call\), #[0-9]+ \(action.judged\), #[0-9]+ \(host.frame\)$' 'of an action: where it is said again'
+like "$(cat "$t/out2")" 'may still stand in #[0-9]+ \(host.call\), #[0-9]+ \(action.judged\), #[0-9]+ \(host.frame\)$' 'of an action: other events that may contain it'
 "$sg" repeat "fruit#$act" >"$t/out2" 2>&1 </dev/null
 like "$? $(cat "$t/out2")" "^2 .*#$act was redacted" 'what is removed cannot be run again: nobody has interrupted that'
 "$sg" redact 'fruit#99999' --why x --yes >"$t/out2" 2>&1 </dev/null
-is $? 2 'what is not there cannot be removed'
+is $? 2 'a missing event cannot be removed'
 "$sg" redact 'fruit#1' --why x --yes >"$t/out2" 2>&1 </dev/null
 [ $? -ne 0 ]
 ok $? 'nor the first event, which says what session this is'
@@ -47,7 +47,7 @@ like "$(cat "$t/out2")" '[2-9] bodies redacted' 'and counts what is gone'
 like "$("$sg" events fruit --json | grep '"redacted"')" '"who": ?"uid [0-9]+.*"why": ?"a secret cake"' 'with who and why'
 like "$("$sg" show "fruit#$note")" 'redacted' 'the event is still there, without its body'
 
-# a copy that is handed on, made with cp: what is removed from it is not the session's
+# a copy of the file (cp): redacting it does not touch the session
 cp "$db" "$t/handed-on.glass"
 "$sg" verify fruit | grep anchor >"$t/anchor"
 "$sg" redact "$t/handed-on.glass#$ask" --why 'not for them' --yes >"$t/out2" 2>&1 </dev/null
@@ -56,7 +56,7 @@ like "$(cat "$t/out2")" 'a copy of session' 'which says that it is one'
 "$sg" verify "$t/handed-on.glass" >"$t/out2" 2>&1
 is $? 0 'the copy verifies'
 "$sg" verify fruit >"$t/out2" 2>&1
-is "$? $(grep anchor "$t/out2")" "0 $(cat "$t/anchor")" 'the session is no shorter than its anchors'
+is "$? $(grep anchor "$t/out2")" "0 $(cat "$t/anchor")" 'the session still reaches its anchors'
 
 # a content that two sessions hold, removed from the one that is named
 cat >"$t/pit.lua" <<'L'
@@ -71,7 +71,7 @@ is "$? $("$sg" cat pit --at newer) $("$sg" cat pit --at older 2>&1 | grep -c Pfl
 "$sg" redact -S newer --object "$pit" --why 'a pit' --yes >"$t/out2" 2>&1 </dev/null
 is "$? $("$sg" cat pit --at newer 2>&1 | grep -c Pflaumenkern)" '0 0' 'or that an option names'
 
-# what a model was told: in each message that says it, whatever stands round it
+# a model's messages: removed wherever the text occurs
 cat >"$t/told.lua" <<'L'
 local sg = require "sandglass"
 local box <close> = sg.sandbox { name = "b" }
@@ -80,7 +80,7 @@ L
 printf 'return { { call = { "shell", { cmd = "echo Quark; echo Torte" } } }, { say = "It is done." } }\n' >"$t/told.script.lua"
 "$sg" run "$t/told.lua" --name told --no-input --no-tui --model "scripted:$t/told.script.lua" >"$t/out" 2>&1 </dev/null
 call=$("$sg" events told --json | grep '"kind":"model.call"' | grep -oE '"seq":[0-9]+' | tail -1 | cut -d: -f2)
-is "$("$sg" show "told#$call" | grep -c Quarktorte)" 1 'a model was told a secret'
+is "$("$sg" show "told#$call" | grep -c Quarktorte)" 1 'a model received a secret'
 "$sg" redact told --messages $'\n"Quarktorte"' --why 'a secret cake' --yes >"$t/out2" 2>&1 </dev/null
 is "$? $("$sg" show "told#$call" | grep -c Quarktorte) $("$sg" show "told#$call" | grep -c '<redacted>') $("$sg" show "told#$call" | grep -c 'Torte')" '0 0 1 2' 'the message is gone, the others stay'
 "$sg" redact told --messages Quarktorte --why 'a secret cake' --yes >"$t/out2" 2>&1 </dev/null

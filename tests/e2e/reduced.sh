@@ -65,10 +65,10 @@ ok $? 'the merge asks'
 wait $run
 is $? 0 'with --accept reduced it runs to its end'
 out=$(cat "$t/out")
-like "$out" 'profile reduced' 'the script is told the profile'
+like "$out" 'profile reduced' 'the script gets the isolation level'
 like "$out" 'uid=[1-9][0-9]* ' 'its processes are not root'
 unlike "$out" 'canary-reduced' "the user's own file was not read"
-like "$out" 'own=.*([Pp]ermission denied|No such file)' 'and the box was told so'
+like "$out" 'own=.*([Pp]ermission denied|No such file)' 'and the sandbox is restricted'
 like "$out" 'root=.*[Pp]ermission denied' 'nor can it list the home folder of root'
 like "$out" 'home=.*([Pp]ermission denied|No such file)' "nor the user's"
 unlike "$out" '(perl|net|net6)=.*(a socket|refused)' 'it has no internet socket'
@@ -100,7 +100,7 @@ like "$out" 'exit 3 .*4 files \+3 -1' 'says exit status and sum'
 like "$out" 'M f \+1 -0' 'each file, against what the box has now'
 like "$out" 'D /home/agent/h0' 'home counts'
 like "$out" 'incomplete: it wrote to /tmp' 'its /tmp is not kept'
-like "$out" 'incomplete: .*network.* cannot be seen' 'that this profile sees no wish for the network is said'
+like "$out" 'incomplete: .*network.* cannot be seen' "the report names this level's blindness for network use"
 is "$(held)" "$h" 'the action still waits'
 first=$("$sg" events try --json | grep -m1 '"kind":"action.requested"' | grep -oE '"seq":[0-9]+' | grep -oE '[0-9]+')
 out=$("$sg" repeat "$first" 2>&1)
@@ -114,12 +114,12 @@ like "$("$sg" events try | sed 's, ↵,,g')" 'after: one early two new h ?$' 'an
 "$sg" verify try >"$t/out" 2>&1
 is $? 0 'the record verifies'
 
-# no default allows here: what a person runs by hand waits as well, and says so
+# no default allows here: a command of the user's own waits as well, with a message
 in_it "$sg" sandbox exec --accept reduced -- sh -c 'exit 3' </dev/null >"$t/ran" 2>&1 &
 run=$!
 is_told() { grep -q "waits for a person: 'sandglass approve [1-9]" "$t/ran"; }
 wait_for 60 is_told && "$sg" approve "$(held)" >"$t/out" 2>&1
-ok $? 'sandbox exec says that its command waits, and how it goes on'
+ok $? 'sandbox exec reports the pending command and how to continue'
 wait $run
 is $? 3 'approved, it ends with the status of the command'
 

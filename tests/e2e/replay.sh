@@ -10,7 +10,7 @@ by() { printf '%s\n' "$@" | timeout 60 "$replay" --step "$file" 2>&1; }
 before=$(sha256sum "$file")
 out=$(by 'next error' next turn 50% where)
 like "$out" '^1> error #[0-9]+' 'to the next error'
-like "$out" ' FAILED: ' 'what the cursor has come to is said'
+like "$out" ' FAILED: ' 'the event at the cursor is printed'
 like "$out" 'turn #[0-9]+' 'to the next turn'
 like "$out" 'event [0-9]+ of [0-9]+, [0-9]+:[0-9]{2} of [0-9]+:[0-9]{2}, .* cost so far \$' 'where it is, in words'
 like "$(by end where)" 'event ([0-9]+) of \1,' 'the end'
@@ -19,7 +19,7 @@ like "$(by 'seek 2:05' where)" ', 2:0[0-5] of' 'to a time since the beginning'
 like "$(by 'seek 14:34:12' where)" ', 2:0[0-5] of [0-9:]+, 14:34:' 'to a time of day'
 like "$(by 'seek 2:05' 'seek +90s' where)" ', 3:3[0-5] of' 'to so much later'
 like "$(by 700 'seek +1ms' where)" 'event 701 of' 'which is the next event where nothing happens meanwhile'
-like "$(by 'seek 99:00')" 'seek wants 50%.* 0:45' 'what is no place is told'
+like "$(by 'seek 99:00')" 'seek wants 50%.* 0:45' 'an invalid place is reported'
 like "$(by 400 fleet)" '^400> [^$]*\$0\.[0-9]+' 'a screen as of the cursor'
 [ "$(by 400 fleet | cksum)" != "$(by 1200 fleet | cksum)" ]
 ok $? 'another place, another screen'
@@ -34,9 +34,9 @@ b=$(sqlite3 -readonly "$file" "SELECT json_extract(body, '$.name') FROM event WH
 cli=$("$SANDGLASS" diff "$file#300" "$file#1200" --box "$b" --stat 2>"$t/out" | sed -nE 's/^([AMDTm])  ([^ ]+) .*/\1 \2/p' | sort)
 is "$(by 1200 agent 'diff 300 1200' | shown)" "$cli" 'files between two events, as the one program says'
 is "$(by 300 'mark f' 1200 'mark g' agent 'diff f g' | shown)" "$cli" 'and between two marks'
-like "$(by 'diff nowhere')" "no mark or event 'nowhere'" 'a place that is none is told'
+like "$(by 'diff nowhere')" "no mark or event 'nowhere'" 'an unknown place is reported'
 like "$(by 800 timeline)" 'exec +\|.*\|' 'lanes over time'
-like "$(by 'ruler tokens' timeline)" 'tokens +\|.*\|' 'which count what is wanted'
+like "$(by 'ruler tokens' timeline)" 'tokens +\|.*\|' 'which count the requested values'
 like "$(by 900 out)" '^  cc -O2' 'output as of the cursor'
 like "$(by 'approve 5' 'pause all' 'exec rm')" 'read only|there is no command' 'nothing runs'
 like "$("$SANDGLASS" replay "$file" --step <<<where)" 'event 1 of' 'the same by the one program'
@@ -81,15 +81,15 @@ echo 'a line that comes now' >&7
 wait_for 20 grep -q 'event [0-9]* output$' "$t/out"
 printf '\nwhere\nout\n' >&8
 wait_for 20 grep -q 'a line that comes now' "$t/out"
-ok $? 'what comes is there'
+ok $? 'new events appear'
 exec 8>&-
 wait "$reader"
-is $? 0 'the end of what is typed ends it'
+is $? 0 'the end of the input ends it'
 exec 7>&-
 wait "$maker"
 
 # --- files that are not what they should be ---
-says() { # file, pattern, name: ends, by itself, with one line on standard error
+says() { # file, pattern, name: exits with one line on standard error
 	local rc
 	timeout 20 "$replay" --screen 0 "$1" >"$t/screen" 2>"$t/out" </dev/null
 	rc=$?

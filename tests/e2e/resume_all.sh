@@ -12,9 +12,9 @@ kill_it "$one" && kill_it "$two"
 off() { [ "$("$sg" ls | grep -c 'broken off')" = 2 ]; }
 wait_for 10 off
 ok $? 'two were broken off'
-like "$("$sg" ls)" "$one +broken off.*continue it with 'sandglass resume $one'" 'ls says what goes on with them'
+like "$("$sg" ls)" "$one +broken off.*continue it with 'sandglass resume $one'" 'ls names the command to resume them'
 like "$("$sg" ls --json)" "\"resume\":\\[\"sandglass\",\"resume\",\"$two\"\\]" 'for programs, too'
-is "$("$sg" resume --all 2>out </dev/null | sort | tr '\n' ' ')" "$(printf '%s\n' "$one" "$two" | sort | tr '\n' ' ')" 'resume --all goes on with both'
+is "$("$sg" resume --all 2>out </dev/null | sort | tr '\n' ' ')" "$(printf '%s\n' "$one" "$two" | sort | tr '\n' ' ')" 'resume --all resumes both'
 over() { [ "$("$sg" ls | grep -c ' ended ')" = 3 ]; }
 wait_for 20 over
 ok $? 'they come to their ends'

@@ -101,7 +101,7 @@ like "$out" 'twice there true moved true' 'also when it has gone on twice'
 like "$out" 'wrong .*on_interrupted is ..error.., not ..again' 'any other word is refused'
 printf 'return require("sandglass.verify").checks(function(log, t)\n  local c = log:changes()\n  t:check("changed once", #c == 1 and c[1].path == "ran")\nend)\n' >"$t/once.lua"
 "$sg" verify "$id" --quick --with "$t/once.lua" >"$t/out" 2>&1
-is $? 0 'checks see a change once: what is put back into a box that is opened anew is none'
+is $? 0 'checks count a change once: files restored in a reopened sandbox are not a change'
 "$sg" simulate "$id" >"$t/out" 2>&1
 is $? 0 'it runs again from its record'
 "$sg" verify "$id" >"$t/out" 2>&1

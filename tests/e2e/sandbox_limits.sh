@@ -41,7 +41,7 @@ said=$("$sg" events --json | grep '"kind":"note"')
 like "$said" "edit:.*'f' is larger than 100 MiB: a command in the box can do it" 'a file that is not read whole is not edited'
 like "$said" 'still:.*105906176.*one' 'and keeps its end'
 
-# --- memory: what its limit kills is said so, in the record, on the screen and to the agent ---
+# --- memory: a kill by its limit is recorded, shown, and reported to the agent ---
 cat >"$t/turns.lua" <<'L'
 return { { call = { "shell", { cmd = "tail /dev/zero" } } }, { say = "done" } }
 L
@@ -59,7 +59,7 @@ L
 (cd "$t" && "$sg" run --no-tui memory.lua) >"$t/out" 2>&1 </dev/null
 said=$("$sg" events --json)
 like "$said" 'job:.*SIGTERM' 'a script learns the signal with which it ended its own'
-like "$(grep '"kind":"action.ended"' <<<"$said")" '"stopped":15' 'which is no failure in the record'
+like "$(grep '"kind":"action.ended"' <<<"$said")" '"stopped":15' 'which is not recorded as a failure'
 unlike "$(cat "$t/out")" 'FAILED: signal' 'nor on the screen'
 if "$sg" doctor 2>/dev/null | grep -q '^ok *cgroups'; then
 	like "$said" 'oom:.*3.t1.tnil' 'what the memory limit kills inside of a command is counted, and nothing else is'

@@ -32,13 +32,13 @@ like "$key:$session" '^dtn_[0-9a-f]{40}:s-' 'the start says where, with which ke
 is "$(curl -s -o said2 -w '%{http_code}' "$url/api/sandbox")" 401 'without the key: 401'
 like "$(cat said2)" '"message":"this is not the key' 'and why, as JSON'
 is "$(curl -s -o said2 -w '%{http_code}' -H "Authorization: Bearer dtn_0000" "$url/api/sandbox")" 401 'another key: 401'
-is "$(curl -s -o said2 -w '%{http_code}' -H "Authorization: Bearer $key" -H 'Host: evil.example' "$url/api/sandbox")" 403 'a name of somebody else that leads here'
+is "$(curl -s -o said2 -w '%{http_code}' -H "Authorization: Bearer $key" -H 'Host: evil.example' "$url/api/sandbox")" 403 'a foreign host name that leads here'
 is "$(curl -s -o said2 -w '%{http_code}' -H "Authorization: Bearer $key" -H 'Origin: http://evil.example' "$url/api/sandbox")" 403 'a page of the web'
 id=$(json POST /api/sandbox '{"name":"first","labels":{"a":"b"},"env":{"GIVEN":"to it"}}' | sed 's/.*"id":"\([^"]*\)".*/\1/;q')
 like "$(json POST "/toolbox/$id/process/execute" '{"command":"echo $GIVEN; echo err >&2; exit 3"}')" '"exitCode":3,.*to it' 'a command runs in the box with its environment'
 like "$(json POST "/toolbox/$id/process/execute" '{"command":"rm -rf /workspace/x"}')" '"exitCode":126.*Nothing is removed here' 'one that a rule denies has run with 126 and says why'
 like "$(json POST "/toolbox/$id/process/execute" '{"command":"sleep 30","timeout":1}' | tail -1)" '^408$' 'one that takes too long: 408'
-like "$(ask GET "/toolbox/$id/nothing")" '"message":"sandglass serves no GET .*"statusCode":404' 'what is not served: 404 with a clear word'
+like "$(ask GET "/toolbox/$id/nothing")" '"message":"sandglass serves no GET .*"statusCode":404' 'an unserved path: 404 with a clear message'
 like "$(events)" 'daytona: GET .*/nothing is not served' 'and it is in the record'
 for what in lsp/start computeruse/mouse/click process/interpreter/context; do
 	like "$(json POST "/toolbox/$id/$what" '{}')" '"code":"NOT_OFFERED".*"message":"sandglass offers no (language servers|computer use|code interpreter).*"statusCode":501' "what boxes have not is refused by its name: $what"
@@ -53,7 +53,7 @@ wait_for 20 held
 ok $? 'what the policy asks about waits for a person'
 "$sg" approve -S "$session" "$("$sg" state -S "$session" --json | grep -oE '"action": ?[0-9]+' | head -1 | grep -oE '[0-9]+')" >"$t/out" 2>&1
 wait $!
-like "$(cat held.out)" '"exitCode":0' 'and goes on when it is approved'
+like "$(cat held.out)" '"exitCode":0' 'and continues after the approval'
 json POST "/toolbox/$id/process/execute" '{"command":"git init -q -b main from && cd from && echo one >a && git add a && git -c user.name=n -c user.email=e@x commit -qm first"}' >"$t/out"
 git() { json "$1" "/toolbox/$id/git/$2" "$3"; }
 is "$(git POST clone '{"url":"/workspace/from","path":"repo","branch":"main"}' | tail -1)" 200 'git: a repository is cloned'
@@ -70,26 +70,26 @@ git POST checkout '{"path":"repo","branch":"side"}' >"$t/out"
 like "$(ask GET "/toolbox/$id/git/branches?path=repo")" '"branches":\["main","side"\],"current":"side"' 'git: branches'
 like "$(git POST clone '{"url":"https://x.y/z","path":"z","username":"u","password":"p"}')" 'no password into a box' 'git: a password is not taken'
 like "$(git POST checkout '{"path":"repo","branch":"--orphan"}')" "must not begin with '-'" 'git: nor an option for a name'
-like "$(git POST clone '{"url":"/workspace/from","path":"z","depth":"x"}' | tr '\n' ' ')" 'depth is to be a whole number.* 400 ?$' 'git: a depth that is none'
+like "$(git POST clone '{"url":"/workspace/from","path":"z","depth":"x"}' | tr '\n' ' ')" 'depth is to be a whole number.* 400 ?$' 'git: an invalid depth'
 like "$(git POST add '{"path":"repo","files":["c",{"a":1}]}' | tr '\n' ' ')" 'files is to be a list of paths.* 400 ?$' 'git: files that are none'
-like "$(git POST commit '{"path":"repo","message":[1],"author":"n","email":"e@x"}' | tr '\n' ' ')" 'message is to be a text.* 400 ?$' 'git: a message that is none'
+like "$(git POST commit '{"path":"repo","message":[1],"author":"n","email":"e@x"}' | tr '\n' ' ')" 'message is to be a text.* 400 ?$' 'git: an invalid message'
 unset -f git
 head -c 3000000 /dev/urandom >big
 ask POST "/toolbox/$id/files/upload-v2?path=/workspace/big" -F "file=@big" >"$t/out"
 curl -s -H "Authorization: Bearer $key" "$url/toolbox/$id/files/download?path=/workspace/big" | cmp - big
 ok $? '3 MB of any bytes go in and come out'
 is "$(ask GET "/toolbox/$id/process/pty/create-connect?id=x" | tail -1)" 426 'a terminal is asked for as a WebSocket'
-is "$(ask POST "/api/sandbox/$id/autostop/-1" | tail -1)" 400 'a time that is none'
+is "$(ask POST "/api/sandbox/$id/autostop/-1" | tail -1)" 400 'an invalid time'
 state() { ask GET "/api/sandbox/$id" | sed -n 's/.*"state":"\([a-z]*\)".*/\1/p'; }
 is_in() { [ "$(state)" = "$1" ]; }
 ask POST "/api/sandbox/$id/autostop/0.01" >"$t/out"
 wait_for 20 is_in stopped
 ok $? 'a sandbox that nobody uses is stopped when its time is over'
-like "$(json POST "/toolbox/$id/process/execute" '{"command":"true"}' | tr '\n' ' ')" 'the sandbox is stopped; start it first.* 409 ?$' 'then it says so'
+like "$(json POST "/toolbox/$id/process/execute" '{"command":"true"}' | tr '\n' ' ')" 'the sandbox is stopped; start it first.* 409 ?$' 'then the error asks for a start'
 like "$(ask GET "/toolbox/$id/files?path=/workspace" | tail -1)" '^409$' 'for its files as well'
 ask POST "/api/sandbox/$id/autostop/0" >"$t/out"
 ask POST "/api/sandbox/$id/start" >"$t/out"
-like "$(json POST "/toolbox/$id/process/execute" '{"command":"echo on"}')" '"exitCode":0' 'and goes on when it is started'
+like "$(json POST "/toolbox/$id/process/execute" '{"command":"echo on"}')" '"exitCode":0' 'and works after the start'
 ask POST "/api/sandbox/$id/ttl/0.01" >"$t/out"
 like "$(events)" 'is stopped: nobody has used it for 0.01 min' 'the record says why'
 is_in_none() { [ "$(ask GET "/api/sandbox/$id" | tail -1)" = 404 ]; }
@@ -128,7 +128,7 @@ is "$("$sg" events "$(ls -t "$HOME"/.local/share/sandglass/sessions/*.glass | he
 "$sg" serve fly >"$t/out" 2>&1
 is "$?:$(grep -c "no API 'fly' is served" "$t/out")" 2:1 'an API that is not served: one line'
 "$sg" serve daytona 127.0.0.1:x >"$t/out" 2>&1
-is "$?:$(grep -c 'is no address' "$t/out")" 2:1 'an address that is no number: one line'
+is "$?:$(grep -c 'is no address' "$t/out")" 2:1 'an invalid port: one line'
 "$sg" serve daytona -- sh -c 'echo "$DAYTONA_API_URL"; exit 9' >said 2>"$t/out" </dev/null
 is "$?:$(grep -c '^http://127.0.0.1:.*/api$' said)" 9:1 'a program gets the variables, and its status is ours'
 
@@ -145,7 +145,7 @@ for pair in daytona=@daytonaio/sdk e2b=e2b; do
 			case $line in 'ok '*) ok 0 "$sdk: ${line#ok }" ;; 'not ok '*) ok 1 "$sdk: ${line#not ok }" ;; esac
 		done <sdk.out
 	done
-	# what it did is run again from its record, terminals and times included
+	# its recorded actions are repeated, terminals and times included
 	like "$("$sg" simulate "$(ls -t "$HOME"/.local/share/sandglass/sessions/*.glass | head -1)" 2>&1)" 'the same: ([0-9]+) of \1 calls equal' "$kind: the session runs again as it did"
 done
 finish

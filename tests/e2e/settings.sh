@@ -38,7 +38,7 @@ like "$?$(cat "$t/out")" "^2.*unknown profile 'cj'.*did you mean 'ci'" 'one that
 printf 'require("sandglass").note("x")\n' >"$t/any.lua"
 like "$("$sg" --config "$t/profiles.lua" --profile ci run --dry-run "$t/any.lua" 2>&1)" 'model +scripted:demo' 'a run has it'
 printf 'local c = require "sandglass.config"\nc.profiles = { ci = { modell = "a:b" } }\nreturn c\n' >"$t/wrong.lua"
-like "$("$sg" --config "$t/wrong.lua" config 2>&1)" "wrong.lua:2: .*unknown name 'profiles.ci.modell'.*did you mean 'model'" 'a mistake in one is told with its line'
+like "$("$sg" --config "$t/wrong.lua" config 2>&1)" "wrong.lua:2: .*unknown name 'profiles.ci.modell'.*did you mean 'model'" 'a mistake is reported with its line'
 printf 'local c = require "sandglass.config"\nc.sessions = "~/elsewhere"\nreturn c\n' >"$t/else.lua"
 SANDGLASS_CONFIG=$t/else.lua timeout 60 "$sg" run --no-tui "$t/any.lua" --name moved </dev/null >"$t/out" 2>&1
 ls "$HOME"/elsewhere/*moved*.glass >"$t/out" 2>&1

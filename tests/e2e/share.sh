@@ -40,7 +40,7 @@ held() { as own state --json 2>/dev/null | grep -oE '"action": ?[0-9]+' | head -
 is_held() { h=$(held) && [ -n "$h" ] && [ "$h" != "${1:-}" ]; }
 none_live() { ! as own ls --live 2>/dev/null | grep -q s-; }
 
-# what is wrong is told in one line, before anything starts
+# an error gives one line before anything starts
 for wrong in "$group:rule" "nogroup$$" ":watch" "$other"; do
 	as own run -d two.lua --share "$wrong" >"$t/out" 2>&1
 	is "$?.$(grep -c "^sandglass: " "$t/out")" 2.1 "--share $wrong"
@@ -92,7 +92,7 @@ like "$(cat "$t/attached")" "'sandglass attach $id' returns$" 'and what he can d
 as member deny "$a" -m 'use the mirror' -S "$file" >"$t/out" 2>&1
 is $? 0 'a member decides'
 wait_for 30 is_held "$a"
-ok $? 'and it goes on'
+ok $? 'and it continues'
 out=$(as own events "$file" --json | grep action.decided)
 like "$out" "\"name\": ?\"$member\"" 'the record says who: the name that the system knows, not the one that is claimed'
 like "$out" "\"group\": ?\"$group\"" 'and as a member of which group'
@@ -123,7 +123,7 @@ wait_for 30 is_held
 a=$(held)
 as member deny "$a" -S "$file" >"$t/out" 2>&1
 like "$?$(cat "$t/out")" "^[1-9].*to watch" 'who may watch cannot decide'
-like "$(as member ls 2>&1)" "\(shared by $own, to watch\)$" 'ls says so'
+like "$(as member ls 2>&1)" "\(shared by $own, to watch\)$" 'ls shows this'
 if command -v tmux >/dev/null; then
 	tm() { tmux -S "$t/tmux" "$@"; }
 	shows() { tm capture-pane -p -t con >"$t/out"; grep -qE -- "$1" "$t/out"; }

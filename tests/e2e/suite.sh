@@ -73,10 +73,10 @@ return s.suite { s.scenario "does nothing" { script = "nothing.lua", expect = fu
 L
 echo 'print(1)' >s/nothing.lua
 out=$("$sg" test --suite s/lazy.lua 2>&1 </dev/null)
-like "$out" '^#     something is built  s-[a-z0-9]+  \(s/lazy.lua:3\)$' 'what was missed has no event: its session is named, and the line of the suite'
+like "$out" '^#     something is built  s-[a-z0-9]+  \(s/lazy.lua:3\)$' 'a missing effect has no event: the report names its session and the line of the suite'
 like "$out" '80%; of no class 1$' 'a failure that nobody gave a class is counted'
 out=$("$sg" test --suite s/fix.lua 2>&1)
-is $? 3 'a file that is no suite'
+is $? 3 'a file that is not a suite'
 cat >s/raises.lua <<'L'
 local s = require "sandglass.suite"
 return s.suite { s.scenario "raises" { script = "nothing.lua", expect = function() error("no such luck") end } }

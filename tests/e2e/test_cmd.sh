@@ -34,7 +34,7 @@ golden=$(cat many.golden)
 like "$golden" '^  exec exit 3 -> exit 3$' 'it has the commands and how they ended'
 like "$golden" '^agent ann: write it$' 'the agents'
 like "$golden" '^  model -> I write; calls write \{"data":"hello\\\\?\\n","path":"notes"\}|^  model -> I write; calls write' 'what their models said'
-like "$golden" '^  note: part 4$' 'what was said'
+like "$golden" '^  note: part 4$' 'the message'
 like "$golden" '^  store tests: runs = 1$' 'the store, which begins empty'
 like "$golden" '^  A part3 [0-9a-f]{8}$' 'the files of the box'
 like "$golden" '^exit 0$' 'and how it ended'
@@ -50,7 +50,7 @@ sed -i 's/I write/I wrote/' many.script.lua
 out=$("$sg" test many.lua 2>&1 </dev/null)
 is $? 1 'one character of the model'
 like "$out" "line [0-9]+ of 'many.golden' differs" 'is found'
-like "$out" '^#   -   model -> I write;' 'what was wanted'
+like "$out" '^#   -   model -> I write;' 'the expected line'
 like "$out" '^#   \+   model -> I wrote;' 'what came'
 json=$("$sg" test many.lua --json 2>&1 </dev/null)
 is $? 1 'the same for programs'
@@ -69,7 +69,7 @@ like "$out" 'did not end in time' 'is ended'
 "$sg" test >out 2>&1 </dev/null
 is $? 2 'no script'
 "$sg" test many.lua --timeout x >out 2>&1 </dev/null
-is $? 2 'a time that is none'
+is $? 2 'an invalid time'
 none_left() { # of ours; others may be at it beside us
 	[ -z "$(ls -d /tmp/sandglass-test-??????/sessions 2>/dev/null | while read -r d; do [ "$d" -nt "$t/many.lua" ] && [ -O "$d" ] && echo "$d"; done)" ]
 }

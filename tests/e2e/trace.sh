@@ -19,7 +19,7 @@ for _ = 1, r and r.out:find "wait" and 300 or 0 do
 end
 L
 events() { "$sg" events "$file" --json 2>/dev/null; }
-run() { # arguments...: status, record in $file, what was printed in $out
+run() { # arguments...: status, recording in $file, output in $out
 	timeout 100 ${as:-} "$sg" run --no-tui --no-input cmd.lua -- "$@" >"$t/out" 2>&1 </dev/null
 	status=$? out=$(cat "$t/out")
 	file=$(ls -t "${home:-$HOME}"/.local/share/sandglass/sessions/*.glass | head -1)
@@ -32,7 +32,7 @@ kind, key = sys.argv[1:]
 for e in map(json.loads, sys.stdin):
     if e["kind"] == kind: print(e.get(key, e["body"].get(key)))' "$@"; }
 
-# --- what is told ---
+# --- recorded programs ---
 run 'cd /tmp; ls / >/dev/null; (echo x; /bin/echo y z) >/dev/null; env A=1 true; exec true last'
 is $status 0 'a watched box: the script ends well'
 is "$(ran | tail -n +2 | tr '\n' ';')" 'ls /;/bin/echo y z;env A=1 true;true;true last;' 'every program, in its order, tried folders of PATH not among them'
@@ -61,7 +61,7 @@ is "$(events | grep '"kind":"proc.exec"' | grep '"in","a","shell"' | grep -c "\"
 
 # --- hostile ---
 run 'setsid sh -c "sleep 0.3; (setsid sh -c \"/bin/echo daemon; touch done\" &)" >/dev/null 2>&1 & echo wait'
-like "$(ran)" 'late /bin/echo daemon' 'a daemon is told though its command has ended'
+like "$(ran)" 'late /bin/echo daemon' 'a daemon is recorded although its command has ended'
 after=$(events | python3 -c 'import json, sys
 ended = set()
 for e in map(json.loads, sys.stdin):
@@ -71,23 +71,23 @@ is "$after" True 'after its end, and as of it'
 run 'i=0; while [ $i -lt 60 ]; do eval "exec $i>&-"; i=$((i + 1)); done 2>/dev/null; exec /bin/true closed'
 like "$(ran)" '/bin/true closed' 'who closes everything is seen all the same'
 run 'printf "#!/bin/sh\nexec /bin/echo script\n" >s; chmod +x s; ./s >/dev/null; /nowhere/x; ./s a b 2>/dev/null >&2; perl -e "exec {\"/bin/echo\"} \"a\nb\", \"\e[31m\"" >/dev/null'
-like "$(ran)" '^\./s$' 'a script is told as what it was called'
-unlike "$(ran)" '^/nowhere' 'what is not there does not run'
+like "$(ran)" '^\./s$' 'a script is recorded by the name it was called by'
+unlike "$(ran)" '^/nowhere' 'a missing program does not run'
 unlike "$(cat "$t/out")" "$(printf '\033')" 'words for a terminal do not reach it'
 run 'ln -s /proc/self/root r; /proc/self/root/bin/echo 1; r/bin/echo 2; mkdir t; cd t; rmdir ../t; ../../bin/echo 3; ../../../bin/echo 4'
-is "$(ran | grep -c '^[./a-z]*bin/echo [1-4]$')" 4 'what runs by way of /proc, of a removed folder or from above the root is told'
+is "$(ran | grep -c '^[./a-z]*bin/echo [1-4]$')" 4 'programs run through /proc, from a removed directory, or from above the root are recorded'
 run 'exec 2>/dev/null; ln -s /bin/nothing n; ./n; /bin/../bin/./nothing; ../bin/nothing; env PATH=/bin:/sbin:/workspace:/no:n:/usr/bin nothing'
-is "$(ran | grep -c '^[^ ]*nothing\|^\./n')" 0 'what is not there is not, by whatever links'
+is "$(ran | grep -c '^[^ ]*nothing\|^\./n')" 0 'a missing program is not recorded, whatever the links'
 run --pids 40 'b() { while :; do /bin/true & /bin/true; done; }; for i in 1 2 3 4 5 6; do b & done 2>/dev/null; sleep 1; echo over; kill 0'
 is $status 0 'a bomb of execs: the session ends well'
 [ "$(ran | grep -c '^/bin/true')" -gt 20 ]
-ok $? 'and they are told'
+ok $? 'and they are recorded'
 "$sg" verify "$file" >"$t/out" 2>&1
 ok $? 'and the record verifies'
 
 if [ -n "${LONG:-}" ]; then
 	run 'i=0; while [ $i -lt 10500 ]; do /bin/true; i=$((i + 1)); done'
-	is "$(ran | wc -l) $(field proc.gap execs)" '10000 501' 'of more than 10,000 the numbers are told'
+	is "$(ran | wc -l) $(field proc.gap execs)" '10000 501' 'beyond 10,000 only the number is recorded'
 	[ "$(stat -c %s "$file")" -lt 8000000 ]
 	ok $? 'and the record stays small'
 fi
@@ -98,7 +98,7 @@ is "$status" 6 'a backend that cannot hold refuses to'
 like "$out" "hold_exec: backend 'host' does not show what runs" 'and says which'
 printf 'return require("sandglass.policy").rules { default = "boxed" }\n' >any.lua
 timeout 60 "$sg" run --no-tui --policy any.lua cmd.lua -- --backend host true >"$t/out" 2>&1 </dev/null
-like "$(cat "$t/out")" "what really runs in box 'b' is not seen here: backend 'host' does not show it" 'one that cannot see says so'
+like "$(cat "$t/out")" "what really runs in box 'b' is not seen here: backend 'host' does not show it" 'a backend without this ability reports this'
 
 # --- a person decides ---
 held() { "$sg" state -S "$1" --json 2>/dev/null | grep -oE '"action": ?[0-9]+' | head -1 | grep -oE '[0-9]+'; }
@@ -117,15 +117,15 @@ like "$("$sg" state -S "$s" --json)" '"reasons": ?\["hold"\]' 'as a hold'
 "$sg" thaw -S "$s" >/dev/null 2>&1
 "$sg" approve "$s#$(held "$s")" >"$t/out" 2>&1
 wait_for 20 ended "$s"
-ok $? 'approved: it goes on, though its box was frozen meanwhile'
+ok $? 'approved: it continues, although its sandbox was frozen meanwhile'
 file=$(ls -t "$HOME"/.local/share/sandglass/sessions/*.glass | head -1)
 like "$(events | grep '"kind":"note"')" '\[a' 'and has done it'
-is "$(ran | grep -c '^touch a')" 1 'it is told once'
+is "$(ran | grep -c '^touch a')" 1 'it is recorded once'
 is "$(field action.requested tool | grep -c execve)" 1 'one question'
 begin no 'touch a; echo "$?"; ls'
 "$sg" deny "$s#$(held "$s")" >"$t/out" 2>&1
 wait_for 20 ended "$s"
-ok $? 'denied: it goes on'
+ok $? 'denied: it continues'
 file=$(ls -t "$HOME"/.local/share/sandglass/sessions/*.glass | head -1)
 like "$(events | grep '"kind":"note"')" '\[126' 'and was not allowed to'
 is "$(ran | grep -c touch)$(field action.requested tool | grep -c execve)" "$(ran | grep -c 'sh -c')1" 'denied once is denied in every folder of PATH'
@@ -140,7 +140,7 @@ run --hold 'env x' 'env $(for i in $(seq 70); do echo A$i=1; done) true; printf 
 is "$(field action.requested tool | grep -c execve) $(ran | grep -c '^env ') $(ran | grep -c '^ls 1 2')" '1 0 1' 'of more words than are read the first one decides'
 begin gone 'touch a & sleep 0.2; kill -9 $!; wait; echo killed'
 wait_for 20 ended "$s"
-ok $? 'what is killed while it waits asks nothing any more'
+ok $? 'a process killed while pending asks no further question'
 below() { # process: its children, their children and so on
 	local p
 	for p in $(pgrep -P "$1"); do echo "$p"; below "$p"; done

@@ -45,13 +45,13 @@ for c in map(json.loads, sys.stdin):
 }
 run
 is "$(ran hello)" "supported ['bash', 'sleep', 'ls']" 'a call: what ran for it, children too'
-is "$(ran claimed)" "unsupported []" 'one that only says so: nothing ran'
-like "$(ran '')" "^seen .*'python3', 'git'\]" 'what the agent ran by itself is apart'
+is "$(ran claimed)" "unsupported []" 'a false claim: no program ran'
+like "$(ran '')" "^seen .*'python3', 'git'\]" "the agent's own programs are listed separately"
 out=$("$sg" claims "$file" 2>&1)
-is $? 1 'a claim that nothing shows is no success'
+is $? 1 'an unsupported claim is a failure'
 like "$out" 'net  127.0.0.1 port' 'its connections'
 like "$("$sg" events "$file" --json 2>/dev/null | grep '"kind":"action.ended"')" '"permitted":true' 'the row of a call that is judged is what was allowed'
-like "$("$sg" events "$file" 2>/dev/null)" '#[0-9]+ allowed' 'and says so, not how it ended'
+like "$("$sg" events "$file" 2>/dev/null)" '#[0-9]+ allowed' 'and shows the permission, not the end'
 is "$("$sg" events "$file" --json 2>/dev/null | grep '"kind":"proc.exec"' | grep -c '"matched":"words"')" 1 'matched by its words'
 changed() { # by the first call, seen before the second one has ended
 	"$sg" events "$file" --json 2>/dev/null | awk '/"kind":"tool.end"/ { n++ } n == 1' | grep '"kind":"snapshot.taken"' | grep -m1 -oE '"path":"hello.txt"'

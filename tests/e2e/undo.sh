@@ -35,7 +35,7 @@ like "$(cat "$t/out")" 'long' 'it says what was put back'
 is "$(now long | sed -n '3p;28p' | xargs)" '3 twenty-eight' 'its line is as it was, a later one in the same file stays'
 is "$(now short | xargs)" 'one two three' 'other files stay'
 "$sg" undo "$id#${act[2]}" >"$t/out" 2>&1
-is $? 1 'where later work stands in the same place it is refused'
+is $? 1 'it is refused if later work changed the same lines'
 like "$(cat "$t/out")" 'short' 'with the name of the file'
 is "$(now short | xargs)" 'one two three' 'and nothing was changed'
 "$sg" undo "#${act[3]}" >"$t/out" 2>&1
@@ -81,13 +81,13 @@ like "$(git -C "$t/git" log --all --format='%an: %s')" "^$me: undo of #${act[0]}
 again=$("$sg" repeat "$id#${act[2]}" --json 2>/dev/null | jq -r .action)
 "$sg" apply "$id#$again" >"$t/out" 2>&1
 ok $? 'a second run is promoted'
-like "$(cat "$t/out")" "^what #$again changed is taken over into box work: 1 change: short \(#[0-9]+\)" 'which is said in a sentence'
+like "$(cat "$t/out")" "^what #$again changed is taken over into box work: 1 change: short \(#[0-9]+\)" 'with a sentence about it'
 like "$("$sg" blame short --at "$id")" "^#[0-9]+ promote of #$again by $me\$" 'and is the deed of its person'
 like "$("$sg" apply "$id#$again" 2>&1)" "^what #$again changed is in box work already" 'once more changes nothing'
 is "$(now short | xargs)" 'one two' 'its change is in the box'
 is "$(now long | sed -n '3p;28p' | xargs)" '3 twenty-eight' 'and nothing else'
 is "$("$sg" events "$id" --json | jq -r "select(.kind == \"action.requested\" and .body.tool == \"redo\") | .body.kind + \" \" + (.body.args.redo | tostring)" | head -1)" "rollback $again" 'as an action'
-is "$("$sg" events "$id" --json | jq -r 'select(.kind == "rollback.done" and .body.how == "redo" and .body.why == null and .body.ops > 0) | .body.of')" "$again" 'that stands in the record'
+is "$("$sg" events "$id" --json | jq -r 'select(.kind == "rollback.done" and .body.how == "redo" and .body.why == null and .body.ops > 0) | .body.of')" "$again" 'and is recorded'
 "$sg" undo >"$t/out" 2>&1
 is "$(now short | xargs)" 'one' 'undo takes it back'
 again=$("$sg" repeat "$id#${act[3]}" --json 2>/dev/null | jq -r .action)
@@ -99,7 +99,7 @@ is "$(now short | xargs)" 'one' 'and nothing was changed'
 ok $((! $?)) 'a first run is none'
 "$sg" merge --apply >"$t/out" 2>&1
 "$sg" undo >"$t/out" 2>&1
-like "$(cat "$t/out")" "^merge [0-9a-f]+ is undone: [1-9] files? put back in $t/repo" 'a merge that is undone is told in a sentence'
+like "$(cat "$t/out")" "^merge [0-9a-f]+ is undone: [1-9] files? put back in $t/repo" 'an undone merge is reported in a sentence'
 "$sg" undo "$id#999999" >"$t/out" 2>&1
 ok $((! $?)) 'there is nothing at a number that nobody gave'
 # after a kill and a resume the box of the first run is another, with its files
@@ -117,11 +117,11 @@ is "$(now long | sed -n 28p)" twenty-eight 'into the box that stands for the fir
 "$sg" stop --now >/dev/null 2>&1
 wait_for 20 sh -c "! '$sg' state"
 "$sg" undo "$id#${act[1]}" >"$t/out" 2>&1
-ok $((! $?)) 'after the end there is no box'
+ok $((! $?)) 'after the end the sandbox is gone'
 like "$(cat "$t/out")" 'fork' 'and it says what to do'
 out=$("$sg" replay "$id" --screen --view tree --size 120x36 2>&1)
 like "$out" '^ M long  .*file' 'replay lists the files as they are at the cursor'
-like "$out" '1 1$' 'with what is in the first'
+like "$out" '1 1$' 'with the content of the first'
 "$sg" verify "$id" >"$t/out" 2>&1
 ok $? 'the record verifies'
 finish

@@ -39,7 +39,7 @@ ok $? 'the process lives on over both'
 has late
 is "$? $(now a)" '1 one' 'an undo of the undo: gone again'
 "$sg" undo >"$t/out" 2>&1
-is "$(now late) $(now a | xargs) $(now last)" 'late one two last' 'and back, with what it wrote in between'
+is "$(now late) $(now a | xargs) $(now last)" 'late one two last' 'and back, with its later writes'
 "$sg" stop --now >/dev/null 2>&1
 wait_for 20 sh -c "! '$sg' state"
 "$sg" verify "$id" >"$t/out" 2>&1

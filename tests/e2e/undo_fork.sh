@@ -46,7 +46,7 @@ is "$(now "$id" src)" 'eight' 'and changes nothing'
 new=$("$sg" fork "$id#$("$sg" events "$id" --json | jq -r 'select(.kind == "ask") | .seq')" -d --name new 2>"$t/out")
 wait_for 20 asks "$new"
 ok $? 'the session is forked'
-is "$(now "$new" src), $(now "$new" copy)" 'two eight, two five eight' 'with the files of then'
+is "$(now "$new" src), $(now "$new" copy)" 'two eight, two five eight' 'with its earlier files'
 "$sg" undo "$new#${act[1]}" >"$t/out" 2>&1
 ok $? 'an action from before is undone there'
 is "$(now "$new" src), $(now "$new" copy)" 'two, two five eight' 'in the box that stands for its own'

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# undo takes back what its ID names and nothing else; without an ID it takes nothing older than what was undone last.
+# undo reverts only the change that its ID names; without an ID it reverts nothing older than the last undone change.
 . "$(dirname "$0")/lib.sh"
 sg=$SANDGLASS
 need jq
@@ -47,7 +47,7 @@ undo -S "$id"
 is "$? $(now) / $(xargs <repo/f)" '0 one two three / one' 'without an ID: the newest, a merge'
 undo -S "$id"
 is "$? $(now) / $(xargs <repo/f)" '1 one two three / one' 'without an ID again: nothing older is taken'
-like "$(cat err out)" "#$merge .*#$back" 'it says what was undone, and what it could be'
+like "$(cat err out)" "#$merge .*#$back" 'the error names the undone change, and the possible ones'
 undo "$id#$back"
 is "$? $(now)" '0 one two' 'which an ID takes'
 undo -S "$id"
@@ -67,7 +67,7 @@ is "$? $(xargs <repo/f)" '0 one two three' 'after its end: the newest'
 undo "$id"
 is "$?" 1 'and nothing older'
 undo "$id#${merge[-1]}"
-is "$?" 1 'what is undone is not there any more'
+is "$?" 1 'an undone change cannot be undone again'
 undo "$id#${merge[2]}"
 is "$? $(xargs <repo/f)" '0 one' 'an older one by its ID'
 finish

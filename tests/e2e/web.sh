@@ -90,7 +90,7 @@ for u in "http://localhost:$port/page" "http://[::1]:$port/" http://169.254.169.
 	run "return sg.host.fetch '$u'" --policy all.lua
 	like "$out" 'no address of the open internet' "refused: $u"
 done
-# a name that is not local by itself, and leads here
+# a public name that leads to the host
 name=$(hostname)
 if python3 -c "import socket,sys; sys.exit(socket.gethostbyname('$name') == '127.0.0.1' and '$name' != 'localhost' or not 1)" 2>/dev/null ||
 	getent ahostsv4 "$name" >/dev/null 2>&1; then
@@ -103,11 +103,11 @@ else
 	skip 'this machine has no name'
 	skip 'this machine has no name'
 fi
-refuse() { # code, what it says, name
+refuse() { # code, the expected message, name
 	run "$1" --policy one.lua
 	like "$out" "$2" "$3"
 }
-refuse "return sg.host.fetch 'file:///etc/passwd'" 'code=net .*is not an http or https address' 'a file is no page'
+refuse "return sg.host.fetch 'file:///etc/passwd'" 'code=net .*is not an http or https address' 'a file is not a page'
 refuse "return sg.host.fetch 'http://u:p@127.0.0.1/'" 'code=net an address holds no user or password' 'nor an address with a password'
 refuse "return sg.host.fetch 'http://127.0.0.1:1/'" 'code=net 127.0.0.1: .*(refused|connect)' 'nobody listens'
 refuse "$(get /pdf)" 'code=net .*application/pdf, which is no text' 'bytes are no text'
@@ -141,7 +141,7 @@ like "$out" 'code=denied' 'a rule by method'
 # --- keys -------------------------------------------------------------------------------------------------------------
 seen() { python3 -c 'import sys, urllib.request as u; print(u.build_opener(u.ProxyHandler({})).open(sys.argv[1]).read().decode(), end="")' "$base/seen"; }
 run "return sg.host.fetch { url = '$base/echo', headers = { ['X-Key'] = sg.secret 'MY_KEY' } }" --policy one.lua
-like "$(seen | tail -1)" "key=$MY_KEY" 'a secret goes on the wire by name'
+like "$(seen | tail -1)" "key=$MY_KEY" 'a secret is sent by name'
 printf 'local p = require "sandglass.policy"\nreturn p.rules { default = "boxed", p.allow "h" { kind = "fetch", host = { "127.0.0.1", "127.0.0.2" } } }\n' >both.lua
 run "return sg.host.fetch { url = '$base/away', headers = { ['X-Key'] = sg.secret 'MY_KEY' } }" --policy both.lua
 like "$(seen | tail -1)" 'host=127.0.0.2:[0-9]+ key=None' 'and never to another origin'
@@ -153,7 +153,7 @@ find_code='local l, e = sg.host.search { query = "two words & more", count = 5 }
 SANDGLASS_SEARCH=$base/searx run "$find_code" --policy all.lua
 like "$out" 'R.About two%20words%20%26%20more.https://docs.example.org/a.An extract\.' 'SearXNG by a variable'
 like "$out" 'https://docs.example.org/b' 'a result without an extract'
-unlike "$out" 'javascript' 'what is no address is left out'
+unlike "$out" 'javascript' 'an invalid address is left out'
 mkdir -p "$HOME/.config/sandglass"
 cat >"$HOME/.config/sandglass/config.lua" <<L
 local c = require "sandglass.config"
@@ -188,9 +188,9 @@ pid=$("$sg" events "$id" --json | grep -m1 '"session.start"' | grep -oE '"pid":[
 kill -9 "$pid"
 wait_for 10 sh -c "! kill -0 $pid"
 timeout 30 "$sg" resume "$id" --no-tui --no-input >"$t/out" 2>&1 </dev/null
-ok $? 'a session that broke off goes on'
+ok $? 'an interrupted session resumes'
 like "$("$sg" events "$id")" 'second plain' 'and fetches what is new'
-is "$(seen | tail -n +$((before + 1)) | grep -c once)" 1 'what it had fetched comes from the record'
+is "$(seen | tail -n +$((before + 1)) | grep -c once)" 1 'its earlier fetches come from the recording'
 "$sg" simulate "$id" >"$t/out" 2>&1 </dev/null
 ok $? 'a rerun finds no difference'
 is "$(seen | tail -n +$((before + 1)) | grep -c .)" 3 'and fetches nothing'
