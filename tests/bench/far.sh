@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Boxes that are far away: 1, 100 and 200 executions over a link of 20 ms each way (a real sshd behind a relay that is late), done in
-# five ways; and many rented boxes at once from one supervisor (a fake provider): its memory.
+# Remote sandboxes: 1, 100, and 200 commands over a link of 20 ms each way (a real sshd behind a delaying relay), in
+# five ways. Also many hosted sandboxes at once from one supervisor (a fake provider), with its memory.
 set -u
 cd "$(dirname "$0")/../.." || exit 2
 export SANDGLASS=$PWD/${B:-build}/sandglass
@@ -55,7 +55,7 @@ rss() { # N: KiB of the supervisor at its most, and when N boxes are open and ha
 	"$SANDGLASS" stop --now -S "$id" >/dev/null 2>&1
 	echo "$memory"
 }
-nr_few=$((fleet / 4)) # so many that what all of them share is there: a box more costs what it costs by itself
+nr_few=$((fleet / 4)) # enough that all shared memory exists: an additional sandbox then costs only its own
 read -r _ few < <(rss $nr_few)
 read -r many_most many < <(rss "$fleet")
 IFS='|' read -r _ _ open_us work_us <"row.$fleet"

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
-# kinds.sh [KIND...]: what a box of each kind costs on this machine: opening (median of 5, the first), a command there and back (median of
-# 21), memory of a box more (PSS of the processes that came with it, and what the supervisor grew by). What is rented is
-# measured against the fakes of the tests: the requests of opening and of a command, and the price by which the plugin reckons. The
-# figures of README's table.
+# kinds.sh [KIND...]: the cost of a sandbox of each backend on the host: opening (median of 5, the first), the round
+# trip of a command (median of 21), and the memory of another sandbox (PSS of its new processes, and the growth of the
+# supervisor). Hosted backends are measured against the fakes of the tests: the requests for opening and for a command,
+# and the plugin's price. The numbers of README's table.
 set -u
 cd "$(dirname "$0")/../.." || exit 2
 export B=${B:-$PWD/build}
@@ -20,7 +20,7 @@ want() { [[ $wanted == *" $1 "* ]]; }
 printf 'return require("sandglass.policy").rules { default = "allow" }\n' >allow.lua
 mkdir repo && echo one >repo/a.txt && chmod -R a+rX .
 
-# KiB of what belongs to process $1, to whoever has our folder in its words (engines, their helpers, sshd), and to all below them.
+# KiB of process $1, of processes with our directory in their arguments (engines, their helpers, sshd), and of all their children.
 pss() {
 	python3 - "$1" "$t/" <<-'P'
 		import os, sys
@@ -74,7 +74,7 @@ here() { # name, the box as JSON
 	printf '%-18s open %-8s (the first %-8s) a command %-8s memory %4d.%d MiB  profile %s\n' "$1" "$(ms "$open")" "$(ms "$first")" "$(ms "$exec")" \
 		$((kb / 1024)) $((kb % 1024 * 10 / 1024)) "$profile"
 }
-rented() { # kind: requests until it is open and has its files, and for each command; what it costs
+rented() { # kind: requests until it is open and has its files, and for each command; its price
 	measure "$1" "{\"backend\": \"$1\"}" || return
 	local opens each price
 	opens=$(awk '/"kind":"box.ready"/ { exit } /"kind":"box.call"/ { n++ } END { print n + 0 }' events)

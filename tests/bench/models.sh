@@ -105,4 +105,4 @@ else
 	echo "run --watch: nothing was seen"
 fi
 kill "$watch" 2>/dev/null
-wait "$watch" 2>/dev/null || : # it was told to end
+wait "$watch" 2>/dev/null || : # it was asked to end

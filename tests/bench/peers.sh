@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# peers.sh PROGRAM...: runs it where a docker engine answers; if none does, with one of its own (as root), so that what an exec in a
-# container box is held against is measured in the same run.
+# peers.sh PROGRAM...: runs it with a docker engine; without a running engine, with one of its own (as root). So the
+# container backend and its comparison are measured in the same run.
 set -u
 own='' work=$(mktemp -d)
 over() {

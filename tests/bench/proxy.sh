@@ -79,7 +79,7 @@ done
 took=$((($(date +%s%N) - began) / 1000))
 "$sg" events "$(ls -t "$HOME"/.local/share/sandglass/sessions/*.glass | head -1)" --json | grep '"kind":"model.reply"' >replies
 got=$(wc -l <replies)
-# what comes after the last reply is the end of the session: its index and its file are finished
+# The last reply is followed by the end of the session: its index and its file are finished
 last=$(date +%s.%6N -d "$(tail -1 replies | grep -oE '"time":"[^"]+"' | cut -d'"' -f4)")
 most=$((calls < 5000 ? 4 : 1)) # MB: the cache of the session file is full after some 3,000 calls
 read -r early late < <(awk -v last="$last" '$1 <= last { kb[n++] = $2 }

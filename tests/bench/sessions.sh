@@ -1,8 +1,7 @@
 #!/usr/bin/env bash
-# Commands over many sessions of 400 events, at NUMBER sessions and at a tenth: sessions.sh MAKE_SESSION WORK NUMBER [ROUNDS]
-#
-# 400 of them are made, the others are links to these: what is read is the same, and making 10,000 takes minutes. Memory is
-# that of the command at its largest.
+# Commands over many sessions of 400 events, at NUMBER sessions and at a tenth: sessions.sh MAKE_SESSION WORK NUMBER
+# [ROUNDS]. 400 of them are real, the others are links to these: the reads are the same, and making 10,000 takes
+# minutes. Memory is the command's peak.
 set -u
 sg=$PWD/${B:-build}/sandglass
 make=$1 work=$2 number=$3 rounds=${4:-3}

@@ -68,7 +68,7 @@ for _ in $(seq "$rounds"); do
 	wait_for 60 gone "${pid:-1}"
 	events=$("$sg" events "$id" --json 2>/dev/null)
 	if printf '%s' "$events" | grep -q "$want"; then :; else
-		# killed before its script began: there is nothing to go on with
+		# killed before its script started: no resume is possible
 		grep -q 'broke off before its script began' "$t/out" || {
 			wrong=$((wrong + 1))
 			told+="$id: $(printf '%s' "$events" | grep -oE 'log [0-9]+ [0-9]+ [0-9]+' | tail -1) $(tail -1 "$t/out"); "

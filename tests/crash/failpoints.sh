@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
-# The supervisor is killed at every labelled step (failpoint("...") in the sources), at its 1st, 2nd
-# and 5th pass: the file opens and verifies, resuming closes what was open and the script comes to its end, with the right
-# files. What only a person sets going (previews, promotions) has a script of its own, in which a person goes on where it
-# stood. The steps of a merge are those of a child: unit/sandbox/t_ws_merge_more kills it.
+# The supervisor is killed at each labelled step (failpoint("...") in the sources), at its 1st, 2nd, and 5th pass. The
+# file opens and verifies, a resume closes open actions, and the script ends with the right files. Steps that only a
+# user starts (dry runs, applying them) have a script of their own, in which the user continues. The steps of a merge
+# run in a child: unit/sandbox/t_ws_merge_more kills it.
 . "$(dirname "$0")/../e2e/lib.sh"
 sg=$SANDGLASS
 accept_any

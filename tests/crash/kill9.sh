@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# kill -9 of supervisor, launcher, keeper, Lua host or guest at random moments (50; LONG=1: 1,000): the file opens and
-# verifies, what was open is closed as interrupted by `resume`, no process of a box survives.
+# kill -9 of supervisor, launcher, keeper, Lua host, or guest at random moments (50; LONG=1: 1,000). The file opens and
+# verifies, `resume` closes open actions as interrupted, and no process of a sandbox survives.
 . "$(dirname "$0")/../e2e/lib.sh"
 sg=$SANDGLASS
 accept_any
@@ -66,7 +66,7 @@ for round in $(seq "$rounds"); do
 		case $(who_is "$p") in *$want) victim=$p ;; esac
 	done
 	[ "$want" = supervise ] && victim=$sup
-	[ "$victim" = "$sup" ] && hit="$hit supervise" || hit="$hit $want" # what was not there yet could not be hit
+	[ "$victim" = "$sup" ] && hit="$hit supervise" || hit="$hit $want" # a process that did not exist yet could not be killed
 	kill -9 "$victim" 2>/dev/null
 	if [ "$victim" = "$sup" ]; then
 		gone $all || survivors=$((survivors + 1))

@@ -39,7 +39,7 @@ while True:
         c.sendall(f"HTTP/1.1 {status} X\r\nContent-Type: {mime}\r\nContent-Length: {len(body)}\r\n\r\n{body}".encode())
     c.close()
 P
-fake() { # kind, what is said
+fake() { # kind, the expected error
 	python3 fake.py "$1" "$t/$1.sock" </dev/null >/dev/null 2>&1 &
 	local pid=$!
 	wait_for 10 test -e "$t/$1.sock.up"
@@ -136,7 +136,7 @@ for _ = 1, 3 do
   box:close()
 end
 L
-# An engine that is behind with what it knows: its first answers to these say what was true before.
+# An engine with stale data: its first answers to these report the earlier state.
 cat >behind.py <<'P'
 import socket, sys, threading
 above, path, told = sys.argv[1:]
@@ -216,7 +216,7 @@ use() { # name, socket
 	is "$(containers "$2")" 0 "$1: no container is left"
 	like "$(DOCKER_HOST=unix://$2 timeout 60 "$sg" run --no-tui bad.lua -- "$2" --image sgtest:none </dev/null 2>&1 | tail -1)" \
 		"image 'sgtest:none'" "$1: an image that nobody has"
-	if [ "$1" = docker ]; then # no device of that kind is here, and the engine says so
+	if [ "$1" = docker ]; then # no device of that kind is here, and the engine reports it
 		printf 'local sg = require "sandglass"\nlocal box <close> = sg.sandbox { name = "c", backend = "container", image = "sgtest:latest", options = { engine = "%s" }, limits = { gpu = 1 } }\n' "$2" >gpu.lua
 		like "$(timeout 60 "$sg" run --no-tui gpu.lua </dev/null 2>&1 | tail -1)" 'gpu' "$1: a GPU is asked of the engine"
 	fi
@@ -286,7 +286,7 @@ use() { # name, socket
 	wait_for 30 waits
 	ok $? "$1: two boxes are open"
 	is "$("$sg" doctor --paths | grep -c "^elsewhere  *container  $2: sandglass-[0-9a-f]*$")" 2 "$1: doctor --paths names both containers"
-	# somebody else has a hand in it: what is asked for is so all the same
+	# another program interferes: the result is the same
 	both() { ask "$sock" http://x/v1.41/containers/json?all=1 | grep -oE '"/?sandglass-[0-9a-f]+"' | tr -d '"/' | sort -u; }
 	state_of() { for c in $(both); do ask "$sock" "http://x/v1.41/containers/$c/json" | grep -oE '"Paused": ?(true|false)'; done | grep -oE 'true|false' | sort | uniq -c | tr -s ' \n' ' '; }
 	last_two() { "$sg" events "$id" --json | grep '"kind":"box.frozen"' | tail -2 | grep -c "\"frozen\":$1"; }

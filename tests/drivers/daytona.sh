@@ -2,7 +2,7 @@
 # Boxes of Daytona, against a fake that its own SDK drives first.
 kind=daytona sdk=@daytonaio/sdk key=DAYTONA_API_KEY url=DAYTONA_API_URL tail=/api create='^/api/sandbox$' exec_path=/process/execute asleep='POST /api/sandbox/.*/stop'
 export DAYTONA_API_KEY=dtn_test
-built() { # what is built from, as Lua
+built() { # the build options, as Lua
 	printf 'local sg = require "sandglass"\nlocal box <close> = sg.sandbox { backend = "daytona", build = %s }\n' "$1" >built.lua
 	timeout 60 "$sg" run --no-tui built.lua </dev/null 2>&1 | tail -1
 }
@@ -13,7 +13,7 @@ own() {
 	wait_for 10 none_left
 	ok $? 'no box is left'
 	fake calm >/dev/null
-	naps pause "this shell has ended: box '[^']+' was put to sleep.*open another shell" 'a container keeps no memory: its shell has ended, and its next command is told why'
+	naps pause "this shell has ended: box '[^']+' was put to sleep.*open another shell" 'a container keeps no memory: its shell has ended, and the next command gets the reason'
 	mkdir d && echo 'FROM debian:12' >d/Dockerfile
 	like "$(built '"nowhere"')" "directory or Dockerfile not found: 'nowhere'" 'a Dockerfile that is not there: one line'
 	like "$(built '{ dir = "d", args = { which = "this" } }')" 'takes no args for a Dockerfile: .*ARG which=value' 'args for it, too'

@@ -14,9 +14,9 @@ own() { # a session ends while what others left is still asked for, or waited fo
 	# its clock is an hour ahead: said, and it works all the same
 	sed "s/\"-c\", text/\"-c\", [[date() { command date -d '+1 hour' \"\$@\"; }\n]] .. text/; s/name = \"e2b\"/name = \"skew\"/" "$here/../../plugins/sandboxes/e2b.lua" >skew.lua
 	timeout 60 "$sg" run --no-tui one.lua -- --backend "$t/skew.lua" </dev/null >out 2>&1
-	like "$(cat out)" "the clock of box 'c' is 3[56][0-9][0-9] s ahead of this machine's" 'a clock that is an hour ahead is said'
+	like "$(cat out)" "the clock of box 'c' is 3[56][0-9][0-9] s ahead of this machine's" 'a clock that is an hour ahead is reported'
 	like "$(cat out)" 'said fine' 'and the box works'
-	# where nothing can open a terminal, that is said
+	# a sandbox without terminals reports this
 	sed 's/"-c", text/"-c", (text:gsub("\/dev\/p[pts\/]*mx", "\/nowhere"))/; s/name = "e2b"/name = "mute"/' \
 		"$here/../../plugins/sandboxes/e2b.lua" >mute.lua
 	cat >mute_use.lua <<-'L'
@@ -28,7 +28,7 @@ own() { # a session ends while what others left is still asked for, or waited fo
 	L
 	timeout 60 "$sg" run --no-tui mute_use.lua </dev/null >out 2>&1
 	like "$(cat out)" 'pty false' 'a box in which nothing can open a terminal lacks them'
-	like "$(cat out)" "box 'c' \(mute\) has no terminals, for nothing can open /dev/ptmx in it" 'and says so'
+	like "$(cat out)" "box 'c' \(mute\) has no terminals, for nothing can open /dev/ptmx in it" 'with the reason'
 	like "$(cat out)" 'said fine' 'commands run in it all the same'
 	# what a command in a shell that stays has changed is found at its end, not later
 	git init -q repo && echo one >repo/a.txt && git -C repo add . && git -C repo commit -qm x
@@ -36,7 +36,7 @@ own() { # a session ends while what others left is still asked for, or waited fo
 	timeout 100 "$sg" run --no-tui --policy allow.lua "$here/../drivers/far_shell.lua" -- '{"backend": "e2b"}' --rounds 6 </dev/null >out 2>&1
 	like "$(cat out)" 'job 8 0' 'a job in a shell that stays, and a look afterwards'
 	like "$(cat out)" 'same 13' 'its commands: nothing that one of them wrote is found later'
-	# what is larger than one request takes goes in several
+	# a large file is sent in several requests
 	head -c 9M /dev/urandom >nine
 	printf 'local box <close> = require("sandglass").sandbox { backend = "e2b" }\nassert(box:put("nine", "nine"))\nprint("sum " .. box:run("sha256sum <nine").out)\n' >nine.lua
 	posts() { fake seen | grep -c 'POST /files'; }
@@ -44,7 +44,7 @@ own() { # a session ends while what others left is still asked for, or waited fo
 	timeout 60 "$sg" run --no-tui --policy allow.lua nine.lua </dev/null >out 2>&1
 	like "$(cat out)" "sum $(sha256sum <nine)" 'a file of 9 MB goes there'
 	is "$(($(posts) - posts))" 4 'in three pieces, after our program'
-	naps pause 'in /tmp with kept' 'where that keeps memory, the shell goes on'
-	naps close "this shell has ended: box '[^']+' was put to sleep.*open another shell" 'where not, it has ended, and its next command is told why'
+	naps pause 'in /tmp with kept' 'with a kept memory the shell continues'
+	naps close "this shell has ended: box '[^']+' was put to sleep.*open another shell" 'without, it has ended, and the next command gets the reason'
 }
 . "$(dirname "$0")/rented.bash"

@@ -4,7 +4,7 @@
 . "$(dirname "$0")/suite.bash"
 contract host host
 conform host host
-like "$(head -1 "$t/suite")" 'host, profile none' 'host: its profile is said'
+like "$(head -1 "$t/suite")" 'host, profile none' 'host: its isolation level is printed'
 try_box '{"backend": "host"}' host "box 'c' has no walls .backend host, profile none.: nothing would hold a try in"
 cd "$t/use" || exit 1
 printf 'local b <close> = require "sandglass".sandbox { backend = "host" }\nlocal r, e = b:exec "true"\nprint(r and "ran" or e.code)\n' >ask.lua

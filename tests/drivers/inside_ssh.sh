@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# An agent in a box on another machine (a real sshd on loopback) that is spoken with over sandbox-agent's HTTP API: what it asks,
-# tells and does comes from there. A small agent of ours behind HTTP stands for sandbox-agent, which make test-agents has.
+# An agent in a remote sandbox (a real sshd on loopback) over sandbox-agent's HTTP API: its requests, reports, and
+# effects come from there. A small HTTP agent of ours replaces sandbox-agent, which make test-agents has.
 . "$(dirname "$0")/../e2e/lib.sh"
 . "$(dirname "$0")/suite.bash"
 need python3

@@ -75,12 +75,12 @@ kubeconfigs() {
 	like "$(through 'env = { WHO = "asked" }, options = { context = "asks" }')" 'said asked' 'another context, whose user is an exec plugin'
 	ok "$([ -e asked ]; echo $?)" 'which kubectl has run'
 	like "$(KUBECONFIG=$t/kubeconfig.tls pod 'env = { WHO = "named" }, options = { context = "asks", namespace = "mine" }')" 'said named' 'a context is taken whatever is set'
-	like "$(through 'options = { context = "old" }')" "refuses the user of the context 'old' of the kubeconfig: Unauthorized" 'a token that is no longer good: one line'
+	like "$(through 'options = { context = "old" }')" "refuses the user of the context 'old' of the kubeconfig: Unauthorized" 'an expired token: one line'
 	like "$(through 'options = { context = "nowhere" }')" "the context 'nowhere' of the kubeconfig cannot be used: error: .*nowhere" 'a context that is not there: one line'
 	proxies() { ls "$XDG_RUNTIME_DIR"/sandglass/kubectl-* 2>/dev/null | grep -q .; }
 	gone() { ! proxies; }
 	wait_for 20 gone
-	ok $? 'nobody asks in its name any more'
+	ok $? 'the login ends with it'
 	wait_for 20 none_left
 	ok $? 'and no box is left'
 	(unset KUBERNETES_TOKEN KUBERNETES_API_URL; KUBECONFIG=$t/kubeconfig.tls exec "$sg" run -d one.lua -- --backend "$kind" --wait 100 </dev/null >id 2>/dev/null)
@@ -106,7 +106,7 @@ own() {
 		kubectl --kubeconfig "$t/kubeconfig" proxy --port=0 '--reject-paths=^$' >proxy.out 2>&1 </dev/null &
 		proxy=$!
 		wait_for 30 grep -q 'serve on' proxy.out
-		like "$(unset KUBERNETES_TOKEN; KUBERNETES_API_URL=http://$(sed -n 's/.*serve on //p' proxy.out) pod 'env = { WHO = "me" }')" 'said me' 'through a kubectl proxy of somebody, without a token of ours'
+		like "$(unset KUBERNETES_TOKEN; KUBERNETES_API_URL=http://$(sed -n 's/.*serve on //p' proxy.out) pod 'env = { WHO = "me" }')" 'said me' 'through a foreign kubectl proxy, without a token of ours'
 		kill $proxy
 		wait $proxy 2>/dev/null
 	fi
@@ -138,9 +138,9 @@ own() {
 	served=$!
 	wait_for 60 test -s said
 	e2b() { curl -s -m 60 -w ' %{http_code}' -X "$1" -H "X-API-KEY: $(sed 's/.*_API_KEY":"\([^"]*\)".*/\1/' said)" "$(sed 's/.*"url":"\([^"]*\)".*/\1/' said)/sandboxes$2" ${3:+-d "$3"}; }
-	like "$(e2b POST '' '{"autoPause":true}')" 'cannot be paused: leave autoPause away.* 400$' 'serve e2b: what is to sleep at its time and cannot is refused'
+	like "$(e2b POST '' '{"autoPause":true}')" 'cannot be paused: leave autoPause away.* 400$' 'serve e2b: an automatic pause is refused if it is impossible'
 	made=$(e2b POST '' '{"timeout":600}' | sed 's/.*"sandboxID":"\([^"]*\)".*/\1/')
-	like "$(e2b POST "/$made/pause") $(e2b GET "/$made")" 'cannot be frozen.* 502 .*"state":"running"' 'serve e2b: a pause that fails is told, and nothing is called paused'
+	like "$(e2b POST "/$made/pause") $(e2b GET "/$made")" 'cannot be frozen.* 502 .*"state":"running"' 'serve e2b: a failed pause is reported, and the sandbox stays running'
 	kill $served
 	wait $served 2>/dev/null
 	wait_for 20 none_left

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# A machine that somebody offers through MCP tools: our own `mcp serve`, and a shell server of others from npm.
+# A remote machine offered through MCP tools: our own `mcp serve`, and a third-party shell server from npm.
 . "$(dirname "$0")/../e2e/lib.sh"
 . "$(dirname "$0")/suite.bash"
 need_boxes

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# One sg.map over boxes of several kinds (process, container where Podman runs, rented ones of two fakes): each works in a fork of a fork,
-# one dies and goes on in another, all of them are merged into one repository. Files are as old as those that they are copies of.
+# One sg.map over sandboxes of several backends (process, container where Podman runs, hosted ones of two fakes). Each
+# works in a fork of a fork, one dies and continues in another, and all are merged into one repository. Copied files
+# keep their times.
 . "$(dirname "$0")/../e2e/lib.sh"
 need_boxes
 command -v bwrap >/dev/null || { skip 'no bubblewrap for the fakes'; finish; }
@@ -84,7 +85,7 @@ said=$("$sg" events mixed --json | grep -oE '"text":"GOT [^"]*')
 for kind in ${kinds//,/ }; do
 	like "$said" "GOT $kind open 1200000000 fork 1200000000 recent fork 1200000000 recent" "$kind: files are as old as in the repository, in a fork and in a fork of it"
 done
-like "$said" 'GOT e2b .* then lost one e2b ' 'the one that dies says so, and goes on with its files'
+like "$said" 'GOT e2b .* then lost one e2b ' 'the dead one is reported and continues with its files'
 part=0
 for kind in ${kinds//,/ }; do
 	part=$((part + 1))

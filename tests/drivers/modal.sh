@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# Boxes of Modal, against a fake that its own SDK drives first (that in the clear, as it does at home; we with TLS, as abroad).
+# Sandboxes of Modal, against a fake that its own SDK tests first (the SDK without TLS, as at home; ours with TLS, as
+# abroad).
 kind=modal sdk=modal key=MODAL_TOKEN_SECRET url=MODAL_SERVER_URL create='/SandboxCreateV2$'
 exec_path='/TaskExec(Start|StdioRead)$' begins=/TaskExecStart
 asleep='POST .*/TaskSnapshotFilesystem' quota='refuses more \(RESOURCE_EXHAUSTED\)'
@@ -9,7 +10,7 @@ command -v node >/dev/null || { echo '1..0 # skip no node for HTTP/2 in the fake
 
 before() { export SSL_CERT_FILE=$t/port.pem.crt MODAL_SERVER_URL=${at/http:/https:}; }
 last() { grep -aoE '"text":"said [^"]*|sandglass: .*' one.out | tail -1; }
-with() { # options of the box in Lua, what is done with it (run: a command)
+with() { # options of the sandbox in Lua, its use (run: a command)
 	cat >with.lua <<-L
 		local sg = require "sandglass"
 		local box <close> = sg.sandbox { name = "c", backend = "modal", $1 }
@@ -42,10 +43,10 @@ own() {
 	wait_for 30 waits
 	fake expire >/dev/null
 	wait $!
-	like "$(last)" 'said kept' 'a credential for the box that is of no use any more'
+	like "$(last)" 'said kept' 'an expired credential for the sandbox is renewed'
 	like "$(fake seen | tail -9)" 'SandboxGetCommandRouterAccess' 'is asked for anew'
 	like "$(secret GITHUB_TOKEN)" 'said of-the-vault' "a secret of the provider's vault, by its name"
-	like "$(secret OTHER)" "FAILED_PRECONDITION: Secret 'github' is missing key" 'one that lacks what is wanted: one line'
+	like "$(secret OTHER)" "FAILED_PRECONDITION: Secret 'github' is missing key" 'a secret without the key: one line'
 	like "$(with 'image = "missing:1"' 'run "true"')" "image cannot be made of 'FROM missing:1': no such image: missing:1" \
 		'an image that is not there: one line'
 	mkdir d && printf 'FROM debian:12\nRUN fail\n' >d/Dockerfile

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# What `plugin new` writes works as it is, against an API as it is written for: a kind of box that does what every kind must do, whose
-# boxes are found again by their file, and a model.
+# The files of `plugin new` work unchanged, against an API of the expected shape: a backend that passes the suite, whose
+# sandboxes are found again by their file, and a model.
 . "$(dirname "$0")/../e2e/lib.sh"
 . "$(dirname "$0")/suite.bash"
 need_boxes
@@ -22,12 +22,12 @@ none_left() { [ -z "$(curl -sf -m 30 "$at/_boxes")" ]; }
 echo 'local box <close> = require("sandglass").sandbox {} print(assert(box:run "echo it works").out)' >any.lua
 "$sg" plugin new sandbox mine >"$t/out" 2>&1
 like "$?$(cat "$t/out")" '^0wrote mine.lua; .*plugin test mine.lua' 'plugin new sandbox'
-conform "$t/mine.lua" 'what it writes'
+conform "$t/mine.lua" 'the new plugin'
 wait_for 10 none_left
 ok $? 'no box is left'
 sed '/^function M.write/,/^end/d; /^function M.list/,/^end/d' mine.lua >less.lua
 timeout 60 "$sg" run --no-tui --name less any.lua --backend ./less.lua </dev/null >"$t/out" 2>&1
-like "$("$sg" events less)" 'it works' 'what may be left away may be'
+like "$("$sg" events less)" 'it works' 'optional functions may be left out'
 asked() { "$sg" events "$1" --json | grep -c '"kind":"box.call".*/exec"'; } # requests for commands
 packed=$(asked less)
 sed 's|json = { command = text }|json = { command = "p=/tmp/p; [ -d $p ] \|\| { mkdir $p; ln -s /usr/bin/* $p; rm $p/gzip; }; PATH=$p\\n" .. text }|' less.lua >nogzip.lua
@@ -53,7 +53,7 @@ like "$("$sg" events again)" 'fork kept' 'a fork of the session, from another fo
 like "$("$sg" events again --json | grep '"kind":"box.open"')" "\"driver\":\"mine\",\"file\":\"$t/mine.lua\"" 'the record says which file it was'
 mv mine.lua gone.lua
 (cd elsewhere && timeout 60 "$sg" fork "two#$at_fork" --name never </dev/null) >"$t/out" 2>&1
-like "$("$sg" events never --json | grep '"kind":"super.warn"')" "cannot be opened again: its kind is a file that cannot be read: '$t/mine.lua'" 'without the file it is told which is missing'
+like "$("$sg" events never --json | grep '"kind":"super.warn"')" "cannot be opened again: its kind is a file that cannot be read: '$t/mine.lua'" 'without the file the warning names it'
 mv gone.lua mine.lua
 wait_for 10 none_left
 ok $? 'and nothing is left'

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# The pyodide driver with the npm package itself: the suites, a script, what is refused.
+# The pyodide driver with the real npm package: the suites, a script, and the refusals.
 . "$(dirname "$0")/../e2e/lib.sh"
 . "$(dirname "$0")/suite.bash"
 need_boxes
@@ -60,7 +60,7 @@ like "$out" 'slept' 'asyncio'
 like "$out" 'shell 42\\n1"' 'a shell keeps what it knows'
 like "$out" 'stop time is up[^"]*40' 'and what takes too long there is stopped without it'
 like "$out" 'pip Installed tiny-1\\nlittle' 'a wheel'
-like "$out" "net pip: 'requests' is no wheel.*no network" 'what is no wheel'
+like "$out" "net pip: 'requests' is no wheel.*no network" 'a package without a wheel'
 like "$out" 'agent found all' 'an agent with the tools of every box'
 "$SANDGLASS" verify "$id" >"$t/out" 2>&1
 is $? 0 'the record verifies'
@@ -83,7 +83,7 @@ for it in "$node" "$PWD/slow/node"; do
 	like "$out" '"late 0"' 'after its end'
 	like "$out" '"reading 0"' 'while it reads'
 	like "$out" '"telling 0"' 'while it tells of an exception in its own way'
-	like "$out" '"unread 0"' 'what nobody has read is no part of the next command'
+	like "$out" '"unread 0"' 'unread input is not part of the next command'
 	like "$out" '"streams 0"' 'nor are streams of its own the end of the shell'
 	out=$("$SANDGLASS" events "$id" --json | grep '"kind":"output"' | tail -1)
 	unlike "$out" '"off":[4-7],|"len":8,' 'which says its last word once'
@@ -97,7 +97,7 @@ refused "$(box '' "$t/old")" 'needs pyodide 314.0, .* is 0.26.4: npm install' 'a
 refused "$(box '' "$t/broken")" 'has no pyodide.mjs: npm install' 'a package in parts'
 refused "$(box '' "$t/torn")" 'does not bring up .*/torn: ' 'a package that is torn'
 refused "$(box '' '' /nowhere/node)" "node = '/nowhere/node' is not a program" 'no node'
-refused "$(box '' '' /bin/true)" 'true does not bring up' 'a program that is no node'
+refused "$(box '' '' /bin/true)" 'true does not bring up' 'a program other than node'
 cp "$node" "$HOME/node"
 refused "$(box '' '' "$HOME/node")" 'would show the box your home; put it in a folder of its own' 'node in the home'
 rm "$HOME/node"

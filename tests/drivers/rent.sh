@@ -77,13 +77,13 @@ L
 run --name long --budget usd=2.00 long.lua
 is $? 5 'a budget ends it'
 like "$(cat out)" 'stopped at [2-5]: budget' 'after as many commands as it had money for'
-like "$("$sg" events long --json)" '"kind":"budget.spent".*"uusd":[1-9]' 'what it cost in the end is spent'
+like "$("$sg" events long --json)" '"kind":"budget.spent".*"uusd":[1-9]' 'the final price is charged to the budget'
 
 # No price: unknown, never 0.
 sed 's/mine.lua/free.lua/; s/1, 20/1, 1/' long.lua >nothing.lua
 run --name nothing nothing.lua
 is "$? $(reported nothing cost_uusd) $(reported nothing cost_unknown)" '0 null true' 'without a price the cost is unknown'
-like "$("$sg" report | grep nothing)" ' \? +nothing' 'and the report says so'
+like "$("$sg" report | grep nothing)" ' \? +nothing' 'and the report marks it'
 like "$("$sg" compare nothing two --no-tui 2>&1 | grep -v "^session" | head -1)" ' \? ' 'compare, too'
 "$sg" verify nothing --check budgets=1 >out 2>&1
 like "$(cat out)" 'warn +check +every cost is known' 'a check of the budget warns'

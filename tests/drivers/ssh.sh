@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# The ssh driver with a real sshd on loopback: the suites, what is left by the dead, what is refused.
+# The ssh driver with a real sshd on loopback: the suites, remains of dead sandboxes, and the refusals.
 . "$(dirname "$0")/../e2e/lib.sh"
 . "$(dirname "$0")/suite.bash"
 sshd_start || { skip "${no_sshd:-no keys for sshd}"; finish; }
@@ -12,7 +12,7 @@ none_left
 ok $? 'nothing is left there but our program'
 mkdir -p "$t/far/boxes/orphan-1.4194305" # no process has this number
 conform ssh ssh "$(box there)"
-like "$(head -1 "$t/suite")" 'ssh, profile (reduced|none)' 'ssh: its profile is said'
+like "$(head -1 "$t/suite")" 'ssh, profile (reduced|none)' 'ssh: its isolation level is printed'
 none_left
 ok $? 'nor what a machine that lost its power kept: the next box removes it'
 try_box "$(box there)" ssh ''

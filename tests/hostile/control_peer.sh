@@ -47,6 +47,6 @@ grouped() {
 [ "$(id -u)" = 0 ] && try "a process in a sandbox's cgroup" grouped
 [ $ways -gt 0 ] || skip 'no namespace can be made here'
 "$sg" state -S "$id" --json >out 2>&1
-is $? 0 'the session goes on'
+is $? 0 'the session continues'
 like "$(cat out)" '"decide"' 'and the question waits'
 finish

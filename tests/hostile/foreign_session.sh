@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# A session file that somebody else has made: views, virtual tables and triggers in the place of what we made are refused, at
-# once; the maintenance of an index ends when it is asked to.
+# A foreign session file: views, virtual tables, and triggers in place of ours are refused at once. Index maintenance
+# ends on request.
 . "$(dirname "$0")/../e2e/lib.sh"
 sg=$SANDGLASS
 cd "$t" || exit 1

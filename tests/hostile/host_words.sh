@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# What runs on the host is the program that the rules have seen: the first word, whatever it looks like.
+# A host command runs exactly the program that the rules checked: its first argument, however it is spelled.
 . "$(dirname "$0")/../e2e/lib.sh"
 cat >"$t/policy.lua" <<'L'
 local p = require "sandglass.policy"

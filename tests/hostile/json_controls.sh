@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# JSON that goes to a terminal or another program holds no DEL, no C1 control and no line separator as bytes, whoever said them.
+# JSON for a terminal or another program contains no DEL, no C1 control, and no line separator as bytes, whatever their
+# source.
 . "$(dirname "$0")/../e2e/lib.sh"
 sg=$SANDGLASS
 cd "$t" || exit 1
@@ -26,5 +27,5 @@ done
 is "$(bytes run.json)" 0 'run --json'
 is "$("$sg" events "$file" --json | python3 -c '
 import json, sys
-print(sum("\x9b" in json.dumps(json.loads(l), ensure_ascii=False) for l in sys.stdin) > 0)')" True 'what was said is still in it'
+print(sum("\x9b" in json.dumps(json.loads(l), ensure_ascii=False) for l in sys.stdin) > 0)')" True 'the text itself is still in it'
 finish

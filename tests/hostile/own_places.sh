@@ -47,7 +47,7 @@ like "$(note open)" yes 'a root that holds our directories can be opened'
 is "$(note found | tr -d ' ')" '' 'nothing of ours is visible below it, and no socket'
 is "$(note typed | tr -d ' ')" '' 'nor a history, a key or a directory of keys'
 like "$(note tool)" '^tool-runs 3' 'tools and certificates are'
-is "$(note unhide | tr -d ' ')" '' 'and what is hidden stays so'
+is "$(note unhide | tr -d ' ')" '' 'and hidden files stay hidden'
 see --repo "$HOME"
 like "$(note open)" yes 'a repository that holds our directories can be opened'
 is "$(note found | tr -d ' ')" '' 'nothing of ours is visible in it, and no socket'

@@ -73,7 +73,7 @@ like "$(note others)" '^[0-9] [0-9] ' 'it sees its own processes only'
 like "$(note bomb)" 'over|time|limit|fork' 'a fork bomb stays within its limit'
 like "$(note after)" 'still here exit 0' 'and the box can be used afterwards'
 like "$(note memory)" '^(MemoryError )?next( Killed)? exit' 'memory is limited'
-unlike "$(note memory)" '1073741824' 'to what was asked for'
+unlike "$(note memory)" '1073741824' 'nor to the requested value'
 like "$(note well)" 'fine exit 0' 'and the box lives on'
 like "$(note hint)" "--root $t .*exit 127" 'a program that only the host has: the option is named'
 "$sg" verify proc >"$t/v" 2>&1

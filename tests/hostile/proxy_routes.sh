@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# What a box can do with a credential that it has not: other spellings of a path, other methods in a header or a parameter, and
-# a server that says the credential back in its head, its body, in pieces or compressed.
+# Attempts of a sandbox to misuse a credential that it lacks: other spellings of a path, other methods in a header or a
+# parameter, and a server that echoes the credential in its head or its body, in pieces or compressed.
 . "$(dirname "$0")/../e2e/lib.sh"
 sg=$SANDGLASS key=sk-REAL-4405-secret-value
 export REAL=$key no_proxy=127.0.0.1,localhost
@@ -67,7 +67,7 @@ is $? 0 'the script comes to its end'
 note() { sed -n "s/.*$1=//p" out | head -1; }
 is "$(grep -c closed log)" 0 'no spelling of a path outside the list reaches the server'
 for i in 1 2 3 4 5 6 7 8 9 10; do like "$(note "closed$i")" 'HTTP/1.1 403' "spelling $i is refused"; done
-like "$(note plain)" 'HTTP/1.1 200' 'an odd spelling of what is on the list passes'
+like "$(note plain)" 'HTTP/1.1 200' 'an odd spelling of a listed path passes'
 is "$(grep -c '^GET /open/x with' log)" 1 'and is sent in its one form'
 is "$(grep -c 'DELETE' log)" 0 'no other method is asked for'
 for w in override original parameter; do like "$(note $w)" 'HTTP/1.1 403' "$w: refused"; done
@@ -75,6 +75,6 @@ for w in body pieces json; do
 	like "$(note $w)" 'is what you sent' "$w: the answer comes"
 	unlike "$(note $w)" 'REAL-4405' 'without the credential, in head and body'
 done
-unlike "$(note gzip)" 'is what you sent|REAL' 'what was compressed although it was not to be does not pass'
+unlike "$(note gzip)" 'is what you sent|REAL' 'an answer compressed against the request does not pass'
 is "$(grep -c REAL-4405 out)" 0 'the credential is nowhere in what the session shows'
 finish

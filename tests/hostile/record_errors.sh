@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# The session file cannot be written for another reason than a full disk: a limit on the size of files (agents stand still and
-# go on when it is lifted), a quota (the same), an I/O error (it ends the session; what was acknowledged is there).
+# Write errors of the session file other than a full disk: a limit on the size of files (agents stop, and continue when
+# it is lifted), a quota (the same), and an I/O error (it ends the session; acknowledged events are there).
 . "$(dirname "$0")/../e2e/lib.sh"
 sg=$SANDGLASS
 accept_any
@@ -48,7 +48,7 @@ if command -v prlimit >/dev/null; then
 	ok $? 'limit: no action takes effect'
 	prlimit --pid "$pid" --fsize=unlimited: 2>"$t/out"
 	wait_for 30 moving
-	ok $? 'limit: lifted, it goes on by itself'
+	ok $? 'limit: after it is lifted the session continues'
 	timeout 20 "$sg" stop -S "$id" >"$t/out" 2>&1
 	wait_for 20 gone
 	ok $? 'limit: it ends'
@@ -107,7 +107,7 @@ if ${CC:-gcc} -shared -fPIC -O1 -o "$t/fail.so" "$t/fail.c" -ldl 2>"$t/out"; the
 	ok $? 'quota: no action takes effect'
 	rm "$FAIL_QUOTA"
 	wait_for 30 moving
-	ok $? 'quota: raised, it goes on by itself'
+	ok $? 'quota: after it is raised the session continues'
 	timeout 20 "$sg" stop -S "$id" >"$t/out" 2>&1
 	wait_for 20 gone
 	ok $? 'quota: it ends'
@@ -117,10 +117,10 @@ if ${CC:-gcc} -shared -fPIC -O1 -o "$t/fail.so" "$t/fail.c" -ldl 2>"$t/out"; the
 	a=$(head_of)
 	touch "$FAIL_EIO"
 	wait_for 20 gone
-	ok $? 'eio: the session ends by itself'
+	ok $? 'eio: the session ends'
 	rm "$FAIL_EIO"
 	[ "$(head_of)" -ge "$a" ]
-	ok $? 'eio: what had been acknowledged is there'
+	ok $? 'eio: acknowledged events are there'
 	whole eio
 	like "$("$sg" ls 2>&1)" 'broken off' 'eio: it has broken off'
 	timeout 60 "$sg" resume "$id" --no-input -d >"$t/out" 2>&1 </dev/null

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Record before act: on a full disk no action takes effect, the screen says so, and work goes on when there is space again.
+# Record before act: on a full disk no action takes effect, the screen reports this, and work continues with new space.
 . "$(dirname "$0")/../e2e/lib.sh"
 sg=$SANDGLASS
 boxes || { skip 'no box can be opened here'; finish; }
@@ -46,10 +46,10 @@ is "$(counter)" "$a" 'no action takes effect'
 kill -0 "$pid"
 ok $? 'the supervisor lives'
 state=$(timeout 10 "$sg" state -S "$id" 2>&1)
-like "$state" '(space|record|disk|stall)' 'state says so'
+like "$state" '(space|record|disk|stall)' 'state reports it'
 rm "$t/disk/filler"
 wait_for 30 moving
-ok $? 'there is space again: it goes on by itself'
+ok $? 'with new space it continues'
 dd if=/dev/zero of="$t/disk/filler" bs=16k >/dev/null 2>&1
 wait_for 20 still
 ok $? 'a second time'

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# A script reaches no file of the host by itself: what it reads is Lua below its own directory, what it shows to a sandbox outside
-# of its project is an action with the path in it, and a prompt from a file does not come back to it.
+# A script alone reaches no file of the host. It can load Lua below its own directory. Showing an outside file to a
+# sandbox is an action with the path in it, and a prompt from a file does not come back to the script.
 . "$(dirname "$0")/../e2e/lib.sh"
 sg=$SANDGLASS
 need_boxes

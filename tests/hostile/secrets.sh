@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Secrets that lie in the workspace: planted in each kind of file they cannot be read in the box and are found nowhere in the
-# record; the box says by name what it hides, and `expose` shows one file.
+# Secrets in the workspace, planted in each kind of file: they can't be read in the sandbox and are not in the
+# recording. The sandbox names the hidden files, and `expose` shows one of them.
 . "$(dirname "$0")/../e2e/lib.sh"
 sg=$SANDGLASS
 boxes || { skip 'no box can be opened here'; finish; }
@@ -65,7 +65,7 @@ for kind in env envlocal subenv pem rsa npm netrc gitcred aws url more; do
 done
 act=$(grep '"kind": *"action.requested"' "$t/json" | grep -m1 'for f in' | grep -oE '"seq": ?[0-9]+' | grep -oE '[0-9]+')
 "$sg" out "look#$act" >"$t/told" 2>&1
-like "$(cat "$t/told")" 'nothing to hide' 'what is no secret was read'
+like "$(cat "$t/told")" 'nothing to hide' 'a harmless file was read'
 like "$(cat "$t/told")" 'a mention is no token' 'also what only mentions the form of a token'
 unlike "$(cat "$t/told")" "$k" 'no canary in the whole output (it is compressed in the file)'
 unlike "$(cat "$t/told")" "$token" 'a live token in a tracked secrets.yml is hidden as well'

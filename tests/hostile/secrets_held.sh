@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
-# Secrets that the session itself holds (environment, kept, file, command): a box prints them in pieces and in every form, a
-# host tool gets them by name, an action that names one is held; their values are found nowhere: not in the session file
-# while it runs (with its log) or after, not in what goes over the control socket, to the script, to screens, to --json, to
-# the search, to a merge.
+# Secrets of the session itself (environment, kept, file, command): a sandbox prints them in pieces and in every
+# encoding, a host tool gets them by name, and an action that names one is pending approval. Their values appear
+# nowhere: not in the session file during or after the run (with its log), and not on the control socket, in the script,
+# on screens, in --json, in the search, or in a merge.
 . "$(dirname "$0")/../e2e/lib.sh"
 sg=$SANDGLASS here=$(cd "$(dirname "$0")" && pwd)
 need_boxes
@@ -149,5 +149,5 @@ is $? 0 'a script gets a secret in its arguments'
 file=$(ls -t "$HOME"/.local/share/sandglass/sessions/*args*.glass | head -1)
 is "$(cat "$file" "$t/screen" | grep -aqF "$SPOON" && echo there)" '' 'one that its text declares is in no event, not in the first either'
 like "$(cat "$t/screen")" 'token <secret:SPOON>' 'and the script sees its name'
-like "$("$sg" events "$file" --json | grep '"kind":"note"')" '"level":"warn".*FORK.*stands in the arguments' 'one that nobody could know of is told'
+like "$("$sg" events "$file" --json | grep '"kind":"note"')" '"level":"warn".*FORK.*stands in the arguments' 'a secret learned too late is reported'
 finish

@@ -53,7 +53,7 @@ p:kill()
 L
 play alive
 like "$(note rolled)" 'No such file.* 3$' 'a rollback with a process alive brings the files back'
-like "$(note still)" 'now' 'and the box goes on'
+like "$(note still)" 'now' 'and the sandbox continues'
 like "$(note fork)" '^3 0 ' 'a fork of a box with a live process has the files and no process'
 like "$(note first)" 'No such file.* fine' 'and is apart from the first'
 

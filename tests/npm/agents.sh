@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# agents.sh DIR: the agents of plugins/agents/ from npm and PyPI, each in a folder of its own below DIR, in the versions that the tests
-# were written against. What is there stays; what npm cannot give is said and left out.
+# agents.sh DIR: the agents of plugins/agents/ from npm and PyPI, each in its own directory below DIR, in the tested
+# versions. Installed ones stay; missing packages are reported and left out.
 set -u
 dir=${1:?a folder}
 command -v npm >/dev/null || { echo "npm is needed for the agents" >&2; exit 1; }

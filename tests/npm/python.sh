@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# python.sh DIR: what Python programs for rented boxes are made of, from PyPI, in a folder of their own, in the versions that the
-# tests were written against. What is there stays; what pip cannot give is said and left out.
+# python.sh DIR: the Python programs for hosted sandboxes from PyPI, in their own directory, in the tested versions.
+# Installed ones stay; missing packages are reported and left out.
 set -u
 dir=${1:?a folder}
 good() {

@@ -35,7 +35,7 @@ else
 	items=$(sed -n '1s/value: //p' "$t/out")
 	[ "${items:-0}" -ge 13 ]
 	ok $? "HTML: $items items are there, and the page's policy and console have nothing to tell"
-	is "$(sed -n '2,3p' "$t/out" | tr '\n' ' ')" 'value: 0 value: true ' 'what was recorded is text'
+	is "$(sed -n '2,3p' "$t/out" | tr '\n' ' ')" 'value: 0 value: true ' 'recorded text stays text'
 	look "$t/page.html" playing.png 'fast = document.querySelector("select"), fast.value = "4", fast.onchange(), play.click(), "plays"' \
 		'new Promise(done => { const seen = new Set(), t = setInterval(() => { seen.add('"$shown"');
 			if (play.textContent === "Play") { clearInterval(t); done(seen.size > 2 && '"$shown"' === '"$items"'); } }, 5); })' \

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Other people's readers, fetched once (requirements.txt, by pip) and kept in the build folder: the published protobuf
-# definitions, Inspect's own reader and writer, asciinema. With them tests/e2e/export.sh leaves out none of what it checks.
+# Third-party readers, fetched once (requirements.txt, by pip) and kept in the build directory: the published protobuf
+# definitions, Inspect's own reader and writer, asciinema. With them tests/e2e/export.sh skips no check.
 . "$(dirname "$0")/../e2e/lib.sh"
 sg=$SANDGLASS
 make=${SANDGLASS%/*}/helpers/sessions/make_session
