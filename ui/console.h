@@ -61,7 +61,7 @@ struct console_opts {
 	 * ends. Returns its exit status, -1 with @err, CONSOLE_BACK: this console was opened
 	 * from there, and ends. May be NULL. */
 	int (*terminal)(void *self, const char *session, const char *agent, struct err *err);
-	/* A command of the person's own on this machine, on this terminal. As shell(). NULL: not
+	/* A command of the person's own on the host, on this terminal. As shell(). NULL: not
 	 * from here. */
 	int (*host)(void *self, const char *session, const char *cmd, struct err *err);
 	const char *filter; /* of the lists, to begin with; NULL */

@@ -1,4 +1,4 @@
-/* Line mode: one event per line, words for every state, no cursor movement, no colour; the full
+/* Line mode: one event per line, words for every state, no cursor movement, no color; the full
  * twin of the console for pipes, screen readers and dumb terminals. The same model and the same
  * rows as the screens.
  *

@@ -130,7 +130,7 @@ static void ask_rollback(struct ui *ui, const struct subject *on)
 	ui_choose(ui, label, "ytn", on, rolled_back);
 }
 
-/* The new session is begun from a shell: it may want a terminal, keys, another folder. */
+/* The new session is begun from a shell: it may want a terminal, keys, another directory. */
 static void put_fork(const struct ui *ui, const struct subject *on, struct buf *out)
 {
 	buf_printf(out, "sandglass fork %s#%" PRIu64, ui->src[on->source]->model.id, on->until);

@@ -314,7 +314,7 @@ end
 
 local SUM = "import hashlib; print(hashlib.sha256(open('large', 'rb').read()).hexdigest())"
 
--- A file of this machine and back; the program that starts us compares.
+-- A file of the host and back; the program that starts us compares.
 local function large_file()
   ok(box:put(a.dir .. "/large", "large"), "a file of %d MB, any bytes, goes there", a.mb)
   is(said("sha256sum <large", SUM):match "^%x+", a.sum, "a command finds the same bytes")

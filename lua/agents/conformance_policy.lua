@@ -1,2 +1,2 @@
--- The suite of `sandglass plugin test` does nothing but in its boxes and the folder that it was given: kinds without walls, too.
+-- The suite of `sandglass plugin test` does nothing but in its boxes and the directory that it was given: kinds without walls, too.
 return require("sandglass.policy").rules { default = "allow" }

@@ -1,4 +1,4 @@
--- The session of `sandglass hook`: an agent that runs on this machine, outside of any box, tells through its hooks what it is about
+-- The session of `sandglass hook`: an agent that runs on the host, outside of any box, tells through its hooks what it is about
 -- to do. That is checked against policy and recorded here. The agent isn't isolated: its other actions are not seen.
 local rt = require "sandglass.runtime"
 local sg = require "sandglass"

@@ -3,7 +3,7 @@
 -- asked. Its last note is the table, as JSON.
 local sg = require "sandglass"
 local P = require "sandglass.patterns"
-local opt = sg.args { context = "" }   -- --context: a folder that an image with argument PROMPT is built from
+local opt = sg.args { context = "" }   -- --context: a directory that an image with argument PROMPT is built from
 local rows = {}
 local function ms(s) return math.floor(s * 1000000 + 0.5) / 1000 end
 local function timed(fn, ...)

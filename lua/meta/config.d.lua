@@ -18,12 +18,12 @@
 ---@class sg.Config
 ---@field model? string           "provider:name"
 ---@field backend? string the sandbox driver; "process" unless said otherwise
----@field theme? string colours of the console
----@field sessions? string        folder of the session files
+---@field theme? string colors of the console
+---@field sessions? string        directory of the session files
 ---@field policy? string          one more policy file
 ---@field ascii? boolean draw with ASCII only
 ---@field a11y? boolean           line mode instead of the console
----@field sync? boolean synchronised screen updates
+---@field sync? boolean synchronized screen updates
 ---@field coach? boolean hints for who is new to the console
 ---@field accept? "reduced" boxes without namespaces are acceptable
 ---@field box_uid? integer        started as root: whose uid boxes have
@@ -34,7 +34,7 @@
 ---@field notify? { command: string[]?, bell: boolean?, when: string? } how to notify you of pending approvals; when: a filter over pending actions
 ---@field approvals? { arm_ms: integer?, next: boolean?, timeout: sg.Time? } how long a new question ignores keys; whether the next pending approval opens after a decision; after what time it is denied
 ---@field expose? string[] paths that are not masked although they look like secrets
----@field tools? string[]         read-only folders for every box
+---@field tools? string[]         read-only directories for every box
 ---@field env? table<string, string> variables of every box
 ---@field prices? table<string, sg.Price> by model; before the list prices
 ---@field models? table<string, table> providers by name: url, speak, key

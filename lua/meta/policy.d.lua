@@ -9,7 +9,7 @@
 ---@field commands? sg.Command[] # each simple command of a line, also behind && | ; $( ) sh -c env sudo xargs
 ---@field opaque boolean         some of the line could not be taken apart
 ---@field path? string           in the box
----@field host_path? string      of put and get: on this machine
+---@field host_path? string      of put and get: on the host
 ---@field host? string
 ---@field port? integer
 ---@field url? string

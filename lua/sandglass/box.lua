@@ -426,7 +426,7 @@ function Box:glob(pattern)
   return v.paths or {}
 end
 
--- An address on this machine that leads to a port of the box's own loopback.
+-- An address on the host that leads to a port of the box's own loopback.
 function Box:url(port)
   check.self(box_mt, self, "box", "url")
   check.arg("url", "port", port, "integer")

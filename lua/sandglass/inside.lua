@@ -9,7 +9,7 @@
 --   host? (of its maker's API, for a login), terminal? { argv(x), env(x)?, files(x)?, asks? } (in its own interface: x.args are the user's arguments for it, x.chosen: a model was
 --   chosen, x.login { plan, tier }: it uses a login of its maker's, a placeholder of which is in its files, x.proxy the proxy as such;
 --   its files have the settings that skip its first dialogs)
--- x = { program, command?, path (more folders of programs), task, model (without its provider), url (of its route), key (the placeholder),
+-- x = { program, command?, path (more directories of programs), task, model (without its provider), url (of its route), key (the placeholder),
 --       home, session? (its own, to continue), again (bool: it has done something before), mode?, asks (bool: it shall ask for
 --       everything), beside? (another program that this one starts), port, password (of a server that it is) }.
 local rt = require "sandglass.runtime"

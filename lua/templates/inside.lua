@@ -3,7 +3,7 @@
 --   sandglass run @NAME@.lua -- "Write a file notes.txt that says hello."
 --   sandglass run @NAME@.lua -- --repo . --agent "my-agent --task" "Make the tests pass"
 -- The program gets the task as its last word. Without --agent a few lines of shell play its part.
--- Nothing of yours is in the box: no key, no home folder, none of the files that look like secrets.
+-- Nothing of yours is in the box: no key, no home directory, none of the files that look like secrets.
 local sg = require "sandglass"
 
 local a = sg.args { repo = "", agent = "", test = "true", "task?" }

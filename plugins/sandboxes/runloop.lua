@@ -122,7 +122,7 @@ end
 
 function M.address(box, port, host)
   local t = host.http { method = "POST", path = devbox(box, "/enable_tunnel"), json = { auth_mode = "authenticated" }, want = "json" }.json
-  local elsewhere = host.urls.tunnel_url   -- not Runloop's own: the host's first word is a folder there
+  local elsewhere = host.urls.tunnel_url   -- not Runloop's own: the host's first word is a directory there
   local url = elsewhere and ("%s/%d-%s"):format(elsewhere:gsub("/$", ""), port, t.tunnel_key)
     or ("https://%d-%s.tunnel.runloop.ai"):format(port, t.tunnel_key)
   return { url = url,

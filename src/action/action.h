@@ -82,9 +82,9 @@ struct action_spec {
 	/* what else the kind needs (edit old/new, model request, host tool arguments); borrowed */
 	json_t *args;
 	int64_t timeout_us; /* 0 = the default of the box */
-	/* may change the box's files: then it is serialised in its box and snapshot after */
+	/* may change the box's files: then it is serialized in its box and snapshot after */
 	bool may_write;
-	bool parallel;	 /* opts out of the serialisation */
+	bool parallel;	 /* opts out of the serialization */
 	bool leaves_box; /* reaches outside: host tools, merge, get, put, connect */
 	/* a person's own act (never from a script): latches and budgets let it pass, policy does
 	 * not */

@@ -11,7 +11,7 @@ enum { GLOB_MAX = 250 };
 
 enum glob_kind {
 	GLOB_WORD, /* `*` any bytes */
-	GLOB_PATH, /* `*` and `?` within a name, `**` across, "**" + "/" any folders or none */
+	GLOB_PATH, /* `*` and `?` within a name, `**` across, "**" + "/" any directories or none */
 	/* `*` within a label, a leading "*." one or more labels; without regard to case */
 	GLOB_HOST,
 };

@@ -51,7 +51,7 @@ struct shell_word shell_word_unknown(const char *text);
 bool shell_word_is(const struct shell_word *w, const char *s);
 bool shell_word_begins(const struct shell_word *w, const char *s); /* for certain */
 bool shell_word_process(const struct shell_word *w);		   /* <(list) */
-/* a command's name without its folder; "" if it is not known */
+/* a command's name without its directory; "" if it is not known */
 const char *shell_base(const struct shell_word *w);
 bool shell_among(const char *s, const char *const *list);
 bool shell_same_file(const struct shell_word *a, const struct shell_word *b);

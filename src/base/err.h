@@ -21,7 +21,7 @@ enum err_code {
 	ERR_BUSY,	 /* another process holds it; trying again may help */
 	ERR_FULL,	 /* no space, quota or limit reached */
 	ERR_DAMAGED,	 /* stored data is not what it was */
-	ERR_UNSUPPORTED, /* this machine, kernel, driver or version cannot */
+	ERR_UNSUPPORTED, /* the host, kernel, driver or version cannot */
 	ERR_TIMEOUT,
 	ERR_CLOSED, /* the other side has gone */
 	ERR_CANCELLED,

@@ -2,7 +2,7 @@
  * use json_t through this header).
  *
  * Rules of a body, checked by tests/unit/base/t_json.c: 1. Compact UTF-8, keys in the order in
- * which they were set, written once, never re-serialised. 2. Integers only; the unit is in the name
+ * which they were set, written once, never re-serialized. 2. Integers only; the unit is in the name
  * (dur_us, size_bytes, cost_uusd). 3. A value that is *bytes* (argv word, path, env value, stdin)
  * is a string if it is valid UTF-8 without NUL, else the
  *    object {"b64":"..."}; json_bytes and json_get_bytes are the only codec for it. */

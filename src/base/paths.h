@@ -12,7 +12,7 @@ char *paths_cache(const char *tail);  /* $XDG_CACHE_HOME/sandglass/TAIL */
 char *paths_runtime(const char *tail);
 char *paths_sessions(void); /* SANDGLASS_SESSIONS, else data "sessions" */
 /* A program or file that belongs to us: beside the running binary (a build tree), else the
- * installed libexec folder. */
+ * installed libexec directory. */
 char *paths_libexec(const char *name);
 char *path_join(const char *a, const char *b);
 /* Does @dir, absolute and without links, contain @path, or is it that? One that is not there (or

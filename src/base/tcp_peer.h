@@ -1,4 +1,4 @@
-/* Whose is the other end of a TCP connection that stays on this machine? Linux, IPv4 (also spoken
+/* Whose is the other end of a TCP connection that stays on the host? Linux, IPv4 (also spoken
  * by a socket of IPv6). Reads the tables of the network namespace of this process: a peer in
  * another one is not found. */
 #ifndef BASE_TCP_PEER_H

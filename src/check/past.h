@@ -31,7 +31,7 @@ struct past {
 	size_t unread;		/* files that could not be read; each was named on ctx->err */
 	struct working working; /* how far it is; who prints meanwhile clears it before */
 };
-/* The sessions that words @from... of the command line name; none: all in the folder. */
+/* The sessions that words @from... of the command line name; none: all in the directory. */
 NODISCARD int past_sessions(struct cmd_ctx *ctx, size_t from, struct past *out, struct err *err);
 void past_release(struct past *p);
 

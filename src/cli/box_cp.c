@@ -13,7 +13,7 @@
 #include "base/paths.h"
 #include "sandbox/workspace/state.h"
 
-/* Is it a path in a box? "./a:b" and "/a:b" are of this machine. With @session_said two colons are
+/* Is it a path in a box? "./a:b" and "/a:b" are of the host. With @session_said two colons are
  * a path with one. */
 static bool place_of_file(const char *text, bool session_said, struct box_place *out)
 {
@@ -149,7 +149,7 @@ static char *box_cp_tidied(const char *path)
 	return buf_take(&b);
 }
 
-/* Where @local is on this machine: absolute, and below a folder under @name. Returns owned. */
+/* Where @local is on the host: absolute, and below a directory under @name. Returns owned. */
 static char *target_here(const char *local, const char *name, bool tree, struct err *err)
 {
 	char cwd[PATH_MAX];

@@ -167,7 +167,7 @@ static void box_cp_tree_copy_entry(struct box_cp *cp, const char *path, const ch
 
 /* --- out of the box --- */
 
-/* The folder is made; a link of that name is not gone through. */
+/* The directory is made; a link of that name is not gone through. */
 static bool make_here(struct box_cp *cp, const char *host, int64_t mode)
 {
 	struct stat st;
@@ -248,7 +248,7 @@ static void put_dir(struct box_cp *cp, const char *path, const char *host, int d
 		box_cp_tree_failed(cp, cmd_fail(cp->ctx, &err));
 		return;
 	}
-	if (nr == 2) /* a box is given files, and the folders that they are in */
+	if (nr == 2) /* a box is given files, and the directories that they are in */
 		box_cp_tree_stays(cp, host, "an empty folder");
 	for (int i = 0; i < nr; i++) {
 		const char *name = names[i]->d_name;

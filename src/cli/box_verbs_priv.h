@@ -35,7 +35,7 @@ struct box_cp {
 	struct cp_flight {
 		uint64_t id;
 		char *path, *host;
-	} flight[BOX_CP_FLIGHT]; /* files of a folder that are on their way out of the box */
+	} flight[BOX_CP_FLIGHT]; /* files of a directory that are on their way out of the box */
 	size_t nr_flight;
 	int64_t shown_us; /* when a line last said how far it is; 0: none has */
 };

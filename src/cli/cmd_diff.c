@@ -283,7 +283,7 @@ static const char *color_of(const char *line, size_t len)
 	return len && line[0] == '+' ? "32" : len && line[0] == '-' ? "31" : NULL;
 }
 
-/* For a terminal: harmless, line by line, coloured. */
+/* For a terminal: harmless, line by line, colored. */
 static void print_for_eyes(FILE *to, const char *text, size_t len, bool color)
 {
 	while (len) {

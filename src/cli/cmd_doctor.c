@@ -112,7 +112,7 @@ static const char *network_fs(const char *path)
 	return NULL;
 }
 
-/* The nearest folder of @path that exists. */
+/* The nearest directory of @path that exists. */
 static char *cmd_doctor_existing(const char *path)
 {
 	char *p = mem_strdup(path);
@@ -203,7 +203,7 @@ static void check_roots(struct doctor *d)
 	}
 }
 
-/* Files here that a box over this folder could not write into. */
+/* Files here that a box over this directory could not write into. */
 enum { OWNERS_MAX = 200000 };
 static _Thread_local struct {
 	uid_t owner;
@@ -379,7 +379,7 @@ static void print_owned(struct cmd_ctx *ctx, const char *what, char *path)
 	free(path);
 }
 
-/* Every entry of a folder whose name begins with @prefix. */
+/* Every entry of a directory whose name begins with @prefix. */
 static void print_entries(struct cmd_ctx *ctx, const char *what, const char *dir,
 			  const char *prefix)
 {

@@ -1,4 +1,4 @@
-/* hook: agents of others that run on this machine, without a box, are judged and recorded by what
+/* hook: agents of others that run on the host, without a box, are judged and recorded by what
  * their hooks tell. */
 #include <string.h>
 #include <unistd.h>

@@ -49,7 +49,7 @@ static const struct shell_part *command_of(const struct shell *sh)
 	return NULL;
 }
 
-/* What actions of a kind have in common: the program, the host, the folder. */
+/* What actions of a kind have in common: the program, the host, the directory. */
 static void cmd_policy_past_put_common(const json_t *row, const struct judgement *j,
 				       const char *what, struct buf *out)
 {

@@ -68,7 +68,7 @@ static bool cmd_prune_not_merged(const struct session_file *f, size_t *nr)
 	return known;
 }
 
-/* The file, what lies beside it, and the folders of its boxes. */
+/* The file, what lies beside it, and the directories of its boxes. */
 static int64_t cmd_prune_takes(const struct session_file *f)
 {
 	CLEANUP(free_ptr) char *boxes = box_folder(f->id);

@@ -23,7 +23,7 @@ enum { LIST_MAX = 16 << 20, TIMEOUT_S = 120, AROUND = 3 };
 /* One script under test: names beside it, and where its session goes. */
 struct trial {
 	char *file, *script, *cassette, *golden;
-	char *dir;	 /* a new folder for all that a run keeps */
+	char *dir;	 /* a new directory for all that a run keeps */
 	struct buf list; /* what it did */
 	struct buf said; /* by the run, for when it fails */
 	int status;

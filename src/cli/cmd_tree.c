@@ -1,4 +1,4 @@
-/* sandglass tree: the files of a box as they were, listed or written into a folder. */
+/* sandglass tree: the files of a box as they were, listed or written into a directory. */
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -133,7 +133,7 @@ static int cmd_tree_one_layer(struct lister *l, bool links, struct err *err)
 	return rc;
 }
 
-/* Several repositories of one box: each in a folder of its name, as it is in the box. */
+/* Several repositories of one box: each in a directory of its name, as it is in the box. */
 static int cmd_tree_open_layer(const struct layer_at *l, int dir, int *out, struct err *err)
 {
 	if (strchr(l->repo, '/') || !strcmp(l->repo, ".") || !strcmp(l->repo, ".."))

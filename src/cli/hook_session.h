@@ -1,6 +1,6 @@
-/* The session that judges and records what an agent on this machine tells through its hooks. Each
+/* The session that judges and records what an agent on the host tells through its hooks. Each
  * hook is a process of its own that lives for one event: the first one of an agent's session starts
- * a supervisor, the others find it by a file in the runtime folder whose name is a hash of the
+ * a supervisor, the others find it by a file in the runtime directory whose name is a hash of the
  * agent's session id. */
 #ifndef CLI_HOOK_SESSION_H
 #define CLI_HOOK_SESSION_H

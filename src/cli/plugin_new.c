@@ -1,5 +1,5 @@
-/* plugin new: a file to begin with, in the folder that one is in. It is whole: against an API as it
- * is written for, it works. */
+/* plugin new: a file to begin with, in the directory that one is in. It is whole: against an API
+ * as it is written for, it works. */
 #include <string.h>
 
 #include "cli/lib/cmd_priv.h"

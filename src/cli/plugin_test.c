@@ -33,7 +33,7 @@ enum { LARGE = (2 << 20) + 5, PIECES = 2, PIECES_LONG = 1074, MARK_LEN = 12 };
 struct trial {
 	struct cmd_ctx *ctx;
 	json_t *opts; /* of the supervisor */
-	char *dir;    /* what the suite takes from this machine; removed at the end */
+	char *dir;    /* what the suite takes from the host; removed at the end */
 	/* in our environment, and in the arguments of processes that the suite leaves running */
 	char mark[2 * MARK_LEN + 1];
 	struct strv rented; /* remains from before this test */
@@ -267,7 +267,7 @@ static int rented_left(const struct trial *t)
 	return nr;
 }
 
-/* Programs on this machine with the mark among their words. */
+/* Programs on the host with the mark among their words. */
 static int plugin_test_marked(const char *mark)
 {
 	DIR *d = opendir("/proc");

@@ -81,7 +81,7 @@ void command_line_release(struct command_line *l);
  * operand for COMMAND_TAIL), long ones may be shortened while unique, "-n5", "-n 5", "--n=5" are
  * the same. Options of every command (registry.c, common_options) are accepted everywhere.
  * ERR_USAGE with the nearest name: "unknown option '--folow' for 'events', did you mean
- * '--follow'?". Fills @out (initialised by the caller, released by him also after a failure). */
+ * '--follow'?". Fills @out (initialized by the caller, released by him also after a failure). */
 NODISCARD int command_parse(struct command_line *out, char *const *argv, size_t nr,
 			    struct err *err);
 /* Splits a typed line into words as a shell would (blanks, '...', "...", \), then as above. A

@@ -17,7 +17,7 @@
 enum {
 	CLIENTS_MAX = 64,
 	PUSH_MS = 17, /* 60 a second */
-	/* a log-out may clear the runtime folder under a detached session */
+	/* a log-out may clear the runtime directory under a detached session */
 	SOCKET_CHECK_MS = 60000,
 };
 

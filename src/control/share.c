@@ -70,7 +70,7 @@ static bool lets_through(const struct stat *st, gid_t gid)
 	return st->st_mode & (st->st_gid == gid ? S_IXGRP : S_IXOTH);
 }
 
-/* Folders that we made for sessions. */
+/* Directories that we made for sessions. */
 static bool share_is_ours(const char *dir, const char *sessions)
 {
 	CLEANUP(free_ptr) char *data = paths_data("");

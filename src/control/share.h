@@ -1,10 +1,11 @@
 /* A session that is shared with a unix group, to watch or to decide.
  *
- * The session file and its companions become readable by the group, and a second socket, beside the
- * file and named as it is (.sock for .glass), lets its members in: the kernel says who they are
- * (SO_PEERCRED, SO_PEERGROUPS). Who watches can send nothing that changes anything; who decides can
- * send what has COMMAND_DECIDES. The owner's own socket stays as it is. The folders on the way must
- * let the group through; ours are opened to be passed through (not listed), others are named. */
+ * The session file and its companions become readable by the group, and a second socket, beside
+ * the file and named as it is (.sock for .glass), lets its members in: the kernel says who they
+ * are (SO_PEERCRED, SO_PEERGROUPS). Who watches can send nothing that changes anything; who
+ * decides can send what has COMMAND_DECIDES. The owner's own socket stays as it is. The
+ * directories on the way must let the group through; ours are opened to be passed through (not
+ * listed), others are named. */
 #ifndef CONTROL_SHARE_H
 #define CONTROL_SHARE_H
 
@@ -26,8 +27,8 @@ NODISCARD int share_parse(const char *text, struct share *out, struct err *err);
 /* Can the group reach @dir once share_open has run? ERR_DENIED with the command that makes it
  * reachable. */
 NODISCARD int share_reach(const char *dir, const struct share *s, struct err *err);
-/* Lets the group read the session file @path and what lies beside it, and pass through the folders
- * that are ours. */
+/* Lets the group read the session file @path and what lies beside it, and pass through the
+ * directories that are ours. */
 NODISCARD int share_open(const char *path, const struct share *s, struct err *err);
 
 /* The socket for the session file @path; returns owned. */

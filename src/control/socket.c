@@ -54,7 +54,8 @@ char *control_path(const char *id)
 	return paths_runtime(tail);
 }
 
-/* A socket address that names @name in the folder @dirfd, however long the folder's path is. */
+/* A socket address that names @name in the directory @dirfd, however long the directory's path
+ * is. */
 static int socket_address(int dirfd, const char *name, struct sockaddr_un *sa, struct err *err)
 {
 	*sa = (struct sockaddr_un){ .sun_family = AF_UNIX };

@@ -12,14 +12,14 @@
 #include "base/buf.h"
 #include "base/err.h"
 
-/* Makes the folder if need be and checks it. Fills @out (owned) with its path. */
+/* Makes the directory if need be and checks it. Fills @out (owned) with its path. */
 NODISCARD int control_dir(char **out, struct err *err);
 char *control_path(const char *id); /* RUNTIME/ID.sock; returns owned */
 
 /* Listens as @id. The socket appears under its name only when it listens, in place of a stale one.
  * Non-blocking. ERR_BUSY if another process listens there. */
 NODISCARD int control_listen(const char *id, char **path_out, int *fd_out, struct err *err);
-/* The same in the folder @dir under @name, for the group @gid as well ((gid_t)-1: the socket's
+/* The same in the directory @dir under @name, for the group @gid as well ((gid_t)-1: the socket's
  * group stays). */
 NODISCARD int control_listen_at(const char *dir, const char *name, mode_t mode, gid_t gid,
 				int *fd_out, struct err *err);

@@ -20,7 +20,7 @@ enum export_where {
 	EXPORT_STREAM, /* bytes, in order: struct export.out */
 	/* a file that is not written in order: struct export.path, which does not exist yet */
 	EXPORT_FILE,
-	EXPORT_FOLDER, /* a new folder at struct export.path, which does not exist yet */
+	EXPORT_FOLDER, /* a new directory at struct export.path, which does not exist yet */
 };
 
 enum { EXPORT_LACKS_MAX = 20 };
@@ -60,7 +60,7 @@ NODISCARD int export_pick(struct export *x, const struct filter *f, struct err *
 void export_lacks(struct export *x, const char *fmt, ...) PRINTF(2, 3);
 void export_release(struct export *x);
 
-/* Runs @e into @path (by a temporary neighbour and rename), or to @stream when @path is NULL. */
+/* Runs @e into @path (by a temporary neighbor and rename), or to @stream when @path is NULL. */
 NODISCARD int export_to(const struct exporter *e, struct export *x, const char *path, FILE *stream,
 			struct err *err);
 

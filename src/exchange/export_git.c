@@ -121,8 +121,8 @@ static void export_git_put_path(FILE *out, const struct buf *path)
 	fputc('"', out);
 }
 
-/* Git's mode of a state; modes that git does not know become the nearest one. 0: a folder, or what
- * git cannot hold. */
+/* Git's mode of a state; modes that git does not know become the nearest one. 0: a directory, or
+ * what git cannot hold. */
 static unsigned git_mode(const json_t *state)
 {
 	unsigned mode = (unsigned)strtoul(json_str(state, "mode", "0"), NULL, 8);
@@ -279,7 +279,7 @@ static void export_git_one_snapshot(struct history *h, const char *ref, const st
 		if (!export_git_path_of(change, &path))
 			continue;
 		const char *op = json_str(change, "op", "");
-		/* a folder that is empty is none for git */
+		/* a directory that is empty is none for git */
 		if (*op == 'D' || (*op == 'T' && !git_mode(change))) {
 			fputs("D ", h->git);
 			export_git_put_path(h->git, &path);
@@ -292,8 +292,7 @@ static void export_git_one_snapshot(struct history *h, const char *ref, const st
 		export_lacks(h->x, "contents of %.200s", buf_cstr(&missing));
 }
 
-/* --- the base: files before their first change
- * -------------------------------------------------- */
+/* --- the base: files before their first change ------------------------------------------------ */
 
 static void look_at_base(struct history *h, const json_t *changes)
 {

@@ -19,7 +19,7 @@ enum { LOOK_MS = 20 };
 static const int64_t AHEAD_MOST = 16 << 20, AHEAD_AGAIN = 4 << 20;
 
 struct command {
-	int dir; /* its folder */
+	int dir; /* its directory */
 	pid_t pid;
 	int64_t fetched;
 };

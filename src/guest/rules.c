@@ -37,7 +37,7 @@ static const uint64_t fs_execute = BIT(0), fs_read = BIT(2) | BIT(3), fs_list = 
 /* write, remove dir, remove file, make dir, regular, socket, fifo, symlink */
 static const uint64_t fs_change =
 	BIT(1) | BIT(4) | BIT(5) | BIT(7) | BIT(8) | BIT(9) | BIT(10) | BIT(12);
-/* what a rule on a file, not a folder, may grant */
+/* what a rule on a file, not a directory, may grant */
 static const uint64_t fs_file = BIT(0) | BIT(1) | BIT(2) | BIT(14) | BIT(15);
 
 int inner_landlock_abi(void)

@@ -1,7 +1,7 @@
 /* A provider that is reached as the user's own kubectl reaches it: with the servers, authorities,
  * certificates, tokens and exec plugins of a kubeconfig. kubectl itself asks (kubectl proxy), so
  * that what it can do and whom it runs is what the user has tried by hand, and no credential of it
- * comes here. It listens on a socket in a folder of the user's own: on a port everybody on this
+ * comes here. It listens on a socket in a directory of the user's own: on a port everybody on this
  * machine could ask. It ends when we do, whatever ends us: then its input has an end. */
 #include <fcntl.h>
 #include <signal.h>

@@ -1,5 +1,5 @@
-/* Who may come in where sandglass serves HTTP on this machine (mcp serve, serve): by a Host that is
- * this machine, not from a page of the web, and with the token. */
+/* Who may come in where sandglass serves HTTP on the host (mcp serve, serve): by a Host that is
+ * the host, not from a page of the web, and with the token. */
 #ifndef HTTP_HTTP_AUTH_H
 #define HTTP_HTTP_AUTH_H
 

@@ -1,7 +1,7 @@
 /* Whether a failed call to a model or a box provider is tried again, and when: the vendors' own
  * rules.
  *
- * Source: behaviour of the Anthropic and OpenAI client libraries: x-should-retry goes before
+ * Source: behavior of the Anthropic and OpenAI client libraries: x-should-retry goes before
  * everything; then 408, 409, 429 and 5xx (529 = overloaded); retry-after-ms before retry-after
  * (seconds or an HTTP date); else half a second doubled each time. A 429 that says that money or
  * quota has run out is final. A stream that broke off is tried again only if nothing of it has had

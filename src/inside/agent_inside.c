@@ -135,7 +135,7 @@ static const struct known *agent_inside_lookup(const char *name, const char *con
 	return NULL;
 }
 
-/* Adds the folders of @program to @roots, each once. */
+/* Adds the directories of @program to @roots, each once. */
 static void agent_inside_add_root(struct buf *roots, const char *program)
 {
 	CLEANUP(free_ptr) char *root = program ? agent_inside_root_of(program) : NULL;
@@ -144,7 +144,7 @@ static void agent_inside_add_root(struct buf *roots, const char *program)
 		buf_puts(roots, line);
 }
 
-/* A program that every box has needs no folder, whatever stands before it on the PATH here. */
+/* A program that every box has needs no directory, whatever stands before it on the PATH here. */
 static bool in_every_box(const char *program)
 {
 	CLEANUP(free_ptr) char *usual = path_join("/usr/bin", program);

@@ -1,5 +1,5 @@
-/* Programs of others on this machine that can work inside a box (plugins/agents/): where one lies,
- * and which folders a box must be given, read-only, so that it runs there. */
+/* Programs of others on the host that can work inside a box (plugins/agents/): where one lies,
+ * and which directories a box must be given, read-only, so that it runs there. */
 #ifndef INSIDE_AGENT_INSIDE_H
 #define INSIDE_AGENT_INSIDE_H
 
@@ -7,7 +7,7 @@
 
 struct inner_agent {
 	char *program; /* absolute, without links; inside: as named; NULL: the profile's */
-	char *roots;   /* folders outside of /usr, one a line */
+	char *roots;   /* directories outside of /usr, one a line */
 	char *path;    /* of its interpreter (node), outside of /usr; "" none */
 	char *beside;  /* another program that it starts; NULL none */
 	/* what lua/sandglass/inside.lua knows it by: its name, or the file of a profile */

@@ -40,7 +40,7 @@ struct proxies;
 /* @specs: array of the above; borrowed. They begin with proxies_attach, when the box is there. */
 struct proxies *proxies_new(struct super *s, uint64_t box, const json_t *specs);
 void proxies_attach(struct proxies *p, struct box *b);
-/* One for programs of this machine, on its own loopback: models only, for the rest of the session.
+/* One for programs of the host, on its own loopback: models only, for the rest of the session.
  * Sets the "port" of @spec. */
 NODISCARD int proxies_here(struct super *s, json_t *spec, struct err *err);
 void proxies_free(struct proxies **p);

@@ -12,14 +12,14 @@
 #include "keeper/keeper_priv.h"
 #include "wire/plan.h"
 
-/* The box may have put anything below the root, so every step goes from folder to folder through
- * descriptors and never through a link. */
+/* The box may have put anything below the root, so every step goes from directory to directory
+ * through descriptors and never through a link. */
 struct spot {
 	int dir;
 	char *name;
-	char *path; /* of the folder */
+	char *path; /* of the directory */
 	size_t path_len;
-}; /* the folder of a path and its last component */
+}; /* the directory of a path and its last component */
 #define SPOT_INIT ((struct spot){ .dir = -1 })
 
 static void spot_close(struct spot *s)
@@ -29,7 +29,7 @@ static void spot_close(struct spot *s)
 	free_ptr(&s->path);
 }
 
-/* @s is SPOT_INIT or an earlier one: most operations of a plan are in the folder of the one
+/* @s is SPOT_INIT or an earlier one: most operations of a plan are in the directory of the one
  * before. */
 static int spot_open(int root, const char *path, size_t len, struct spot *s)
 {
@@ -50,7 +50,7 @@ static int spot_open(int root, const char *path, size_t len, struct spot *s)
 
 /* --- removal --- */
 
-/* Takes away what @dir holds, moving folders that are not empty up to @top: neither depth nor
+/* Takes away what @dir holds, moving directories that are not empty up to @top: neither depth nor
  * descriptors grow. */
 static int empty_dir(int dir, int top, unsigned *serial, bool *again)
 {
@@ -117,8 +117,8 @@ int remove_tree(int dir, const char *name)
 		return -1;
 	CLEANUP(fd_close)
 	int top = open_beneath(dir, name, strlen(name), O_RDONLY | O_DIRECTORY, 0);
-	/* a merged folder refuses renames across lowers (EXDEV): what cannot move up is emptied in
-	 * place, level by level */
+	/* a merged directory refuses renames across lowers (EXDEV): what cannot move up is
+	 * emptied in place, level by level */
 	if (top < 0 || (empty_top(top) < 0 && errno != EXDEV))
 		return -1;
 	if (unlinkat(dir, name, AT_REMOVEDIR) == 0 || errno == ENOENT)
@@ -277,7 +277,7 @@ static int run_plan(int root, const char *plan, size_t len, const int *fds, size
 			break;
 		}
 		if (op.kind == PLAN_REMOVE || op.kind == PLAN_CHMOD || op.kind == PLAN_DIR)
-			spot_close(&s); /* a folder may have gone, come or been shut */
+			spot_close(&s); /* a directory may have gone, come or been shut */
 		(*done)++;
 	}
 	spot_close(&s);

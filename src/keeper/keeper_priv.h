@@ -33,7 +33,7 @@ struct fds {
 };
 
 struct layer {
-	char *name; /* "", ":home" or the folder below /workspace */
+	char *name; /* "", ":home" or the directory below /workspace */
 	/* SPACE/layer/N, or SPACE/layer/home of one that came ahead: state, repo, git, mask,
 	 * low0.., empty, view */
 	char *dir;
@@ -67,7 +67,7 @@ struct reply {
 
 /* --- space.c --- */
 NODISCARD int space_enter(const struct keeper *k, struct err *err); /* namespaces, maps, tmpfs */
-/* Mounts a tree of the protocol at @target (which is made: a file or a folder). */
+/* Mounts a tree of the protocol at @target (which is made: a file or a directory). */
 NODISCARD int space_place(struct keeper *k, const json_t *tree, const char *target, bool is_file,
 			  bool read_only, struct err *err);
 NODISCARD int space_write(const char *path, const char *text, struct err *err);
@@ -91,7 +91,8 @@ NODISCARD int layers_attach(struct keeper *k, const json_t *request, struct repl
 NODISCARD int layers_root(struct keeper *k, const json_t *request, int *fd_out, struct err *err);
 
 /* --- masks.c --- */
-/* Fills @dir (an empty folder) with a lower that hides or replaces; @repo is what lies below it. */
+/* Fills @dir (an empty directory) with a lower that hides or replaces; @repo is what lies below
+ * it. */
 NODISCARD int masks_make(const char *dir, int repo, const json_t *masks, struct err *err);
 
 /* --- files.c --- */

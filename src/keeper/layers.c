@@ -65,7 +65,7 @@ static int mount_lower_view(struct layer *ly, struct err *err)
 }
 
 /* What lies on nothing needs no overlay, which costs a quarter of a millisecond: the upper itself
- * is the folder. But a mount that forbids programs would hand that on. */
+ * is the directory. But a mount that forbids programs would hand that on. */
 static bool keeper_layers_is_plain(const struct layer *ly)
 {
 	CLEANUP(free_ptr) char *upper = mem_printf("%s/state/u0", ly->dir);

@@ -10,8 +10,8 @@
 #include "keeper/keeper_priv.h"
 #include "wire/plan.h"
 
-/* A folder of the mask lies above the repository's and so its mode and times are what the box sees.
- * They are set after everything has been put into it. */
+/* A directory of the mask lies above the repository's and so its mode and times are what the box
+ * sees. They are set after everything has been put into it. */
 struct made {
 	char *path;
 	struct stat st;
@@ -34,7 +34,7 @@ static int keeper_masks_make_parents(int dir, int repo, const char *path, struct
 		}
 		CLEANUP(fd_close) int fd = open_beneath(repo, parent, len, O_PATH | O_DIRECTORY, 0);
 		struct made m = { 0 };
-		if (fd < 0) /* not there below: the folder is the mask's own */
+		if (fd < 0) /* not there below: the directory is the mask's own */
 			fstatat(dir, ".", &m.st, 0);
 		else if (fstat(fd, &m.st) < 0)
 			return err_sys(err, "cannot look at '%s' of the repository", parent);

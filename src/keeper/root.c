@@ -33,8 +33,8 @@ static int make_stage(const char *path, mode_t mode, struct err *err)
 	return 0;
 }
 
-/* What is mounted on its folders later shows in the box, too; nobody writes there but we, by the
- * other path. */
+/* What is mounted on its directories later shows in the box, too; nobody writes there but we, by
+ * the other path. */
 static int make_git_stage(struct err *err)
 {
 	static const char at[] = SPACE_BOX "/run/sandglass/git";
@@ -56,7 +56,7 @@ static int bind_host(struct keeper *k, const char *path, struct err *err)
 	return space_place(k, tree, target, false, true, err);
 }
 
-/* /usr is shared; older layouts have real folders where newer ones have links into it. */
+/* /usr is shared; older layouts have real directories where newer ones have links into it. */
 static int root_system_folders(struct keeper *k, struct err *err)
 {
 	static const char *const top[] = { "/bin", "/sbin", "/lib", "/lib64", "/lib32", "/libx32" };

@@ -1,6 +1,6 @@
 /* The launcher: a small single-threaded program that starts every other process of a session
  * (protocol: wire/launch.h). Where root started us it alone makes use of that: it changes uid,
- * makes idmapped clones of folders, makes cgroups. Everything that it starts dies with it
+ * makes idmapped clones of directories, makes cgroups. Everything that it starts dies with it
  * (PDEATHSIG on each link of the chain). */
 #ifndef LAUNCHER_LAUNCHER_PRIV_H
 #define LAUNCHER_LAUNCHER_PRIV_H
@@ -63,7 +63,7 @@ json_t *trees_open(struct trees *t, const json_t *request, int *fds, size_t *nr_
 struct child {
 	int exe; /* O_PATH descriptor of the program */
 	char *const *argv, *const *env;
-	const char *dir; /* working folder; NULL: / */
+	const char *dir; /* working directory; NULL: / */
 	const int *fds;	 /* become 0, 1, ..; -1 = /dev/null */
 	size_t nr_fds;
 	bool drop; /* to uid and gid, with no group and no capability left */

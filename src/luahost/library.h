@@ -5,9 +5,9 @@
 
 #include <stddef.h>
 
-/* Text of a module ("sandglass", "sandglass.policy", "sandglass.scripted.demo"); NULL if there is
- * none. With SANDGLASS_DATA set, lua/ below that folder is read instead, so that the library can be
- * changed without building. */
+/* Text of a module ("sandglass", "sandglass.policy", "sandglass.scripted.demo"); NULL if there
+ * is none. With SANDGLASS_DATA set, lua/ below that directory is read instead, so that the
+ * library can be changed without building. */
 const char *library_find(const char *module, size_t *len_out);
 /* Text of a file by its path below lua/ ("examples/hello.lua"). */
 const char *library_file(const char *path, size_t *len_out);

@@ -46,7 +46,7 @@ static int send_start(struct eval *e, const struct buf *text, struct err *err)
 	return lua_file_send_json(e, HOST_START, 0, body, err);
 }
 
-/* "a.b" is a/b.lua beside the file; a name can never leave that folder. */
+/* "a.b" is a/b.lua beside the file; a name can never leave that directory. */
 static char *lua_file_beside(const struct eval *e, const char *name)
 {
 	if (!*name || name[0] == '.' || strchr(name, '/') || strstr(name, ".."))

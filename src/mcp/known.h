@@ -1,4 +1,4 @@
-/* MCP servers that the user has added, by name: mcp.json in the configuration folder (0600),
+/* MCP servers that the user has added, by name: mcp.json in the configuration directory (0600),
  * {"servers":{NAME:SERVER}}.
  *
  * SERVER: {"command":[words],"env"?:{NAME:V}} or {"url","headers"?:{NAME:V}},

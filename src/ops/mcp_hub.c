@@ -149,8 +149,7 @@ static struct server *server_of(struct mcp_hub *h, uint64_t id)
 	return NULL;
 }
 
-/* --- a server as a script sees it
- * --------------------------------------------------------------- */
+/* --- a server as a script sees it ------------------------------------------------------------- */
 
 static json_t *tools_for_script(const json_t *listed)
 {

@@ -229,7 +229,7 @@ bool op_command_spec(struct call *c, struct action_spec *spec, struct buf *in)
 	return true;
 }
 
-/* 127 means that the command was not found in the box. If this machine has it, the box was not
+/* 127 means that the command was not found in the box. If the host has it, the box was not
  * given it. */
 static void explain_127(struct call *c, const struct action_result *res, json_t *v)
 {

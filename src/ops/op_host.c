@@ -9,7 +9,7 @@
 
 static struct effector op_host_effector;
 
-/* The session stays until what was begun on this machine has ended. */
+/* The session stays until what was begun on the host has ended. */
 static void op_host_runs(void *self, int change)
 {
 	struct super *s = self;

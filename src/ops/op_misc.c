@@ -22,7 +22,7 @@
 
 enum { MODULE_MAX = 4 << 20 };
 
-/* "a.b" -> "a/b.lua" in the script's folder; a name can never leave it. */
+/* "a.b" -> "a/b.lua" in the script's directory; a name can never leave it. */
 static char *module_path(const char *dir, const char *name)
 {
 	struct buf b = BUF_INIT;
@@ -98,8 +98,8 @@ void op_module(struct call *c)
 					     : module_path(dir, name);
 	if (give_file(c, name, path))
 		return;
-	/* "--model scripted:turns.lua" may have been said of a file in the folder that the user is
-	 * in */
+	/* "--model scripted:turns.lua" may have been said of a file in the directory that the
+	 * user is in */
 	CLEANUP(free_ptr)
 	char *here = is_file && c->host == c->super->host ? realpath(name, NULL) : NULL;
 	if (give_file(c, name, here))

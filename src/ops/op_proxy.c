@@ -243,7 +243,7 @@ static json_t *spec_of(struct call *c, struct buf *prompt, struct err *err)
 	return NULL;
 }
 
-/* One for a box is opened with its box; one for this machine now. */
+/* One for a box is opened with its box; one for the host now. */
 void op_proxy_open(struct call *c)
 {
 	struct super *s = c->super;

@@ -1,5 +1,5 @@
 /* How a second run of a recorded command compares with the first: the same words on the screen and
- * the command line. Paths are bytes as they were recorded: they go through a sanitiser before a
+ * the command line. Paths are bytes as they were recorded: they go through a sanitizer before a
  * person sees them. */
 #ifndef PHRASE_REDONE_H
 #define PHRASE_REDONE_H

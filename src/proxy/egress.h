@@ -75,7 +75,7 @@ struct egress_opts {
 	const uint16_t *ports; /* NULL: 443 and those of the allow list */
 	size_t nr_ports;
 	bool http;	    /* plain http too, port 80 */
-	bool local;	    /* rule 5 is off: addresses of this machine and its network are fine */
+	bool local;	    /* rule 5 is off: addresses of the host and its network are fine */
 	uint64_t max_bytes; /* 0 = 4 GiB */
 	int64_t idle_us;    /* rule 8; 0 = 15 minutes */
 	unsigned max_conns; /* 0 = 1024; more wait until one ends, after 10 s they get a 503 */

@@ -4,7 +4,7 @@
 
 enum { WORD_MAX = 32 };
 
-/* Edit distance with neighbouring letters swapped counting once. */
+/* Edit distance with neighboring letters swapped counting once. */
 static size_t nearest_distance(const char *a, const char *b)
 {
 	size_t la = strlen(a), lb = strlen(b), d[WORD_MAX + 1][WORD_MAX + 1];

@@ -17,7 +17,7 @@ void saved_load(struct saved_filters *f, const char *path); /* one that is not t
 void saved_release(struct saved_filters *f);
 void saved_put(struct saved_filters *f, const char *name, const char *text);
 bool saved_remove(struct saved_filters *f, const char *name);
-/* 0600; makes the folder */
+/* 0600; makes the directory */
 NODISCARD int saved_store(const struct saved_filters *f, const char *path, struct err *err);
 /* For filter_parse; borrows @f. */
 struct filter_saved saved_lookup(struct saved_filters *f);

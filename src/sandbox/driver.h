@@ -70,8 +70,8 @@ struct box_opts {
 	size_t nr_hosts;
 	/* the box that it begins as a copy of, as that was at this event; 0 none */
 	int64_t fork_box, fork_n;
-	/* The box whose state it continues, by id: a copy of it in a fork, else the same folder; 0:
-	 * its own. */
+	/* The box whose state it continues, by id: a copy of it in a fork, else the same
+	 * directory; 0: its own. */
 	int64_t state;
 	/* it is not opened if git's objects hold what masks hide */
 	bool mask_history;
@@ -153,7 +153,7 @@ struct driver {
 	 * too. Else NULL */
 	const char *file;
 	unsigned caps;
-	/* Can this machine do it? Fills @out with
+	/* Can the host do it? Fills @out with
 	 * {"ok":bool,"profile":"enforced","why":..,"fix":..,"checks":[..]}. Blocking, short.
 	 * Returns owned. */
 	json_t *(*probe)(void);
@@ -245,15 +245,15 @@ struct box_tree_ops {
 	int (*apply)(struct box *b, size_t i, const char *plan, size_t len, const int *fds,
 		     size_t nr_fds, struct err *err);
 	bool (*overlay)(struct box *b); /* false: profile reduced, the workspace is a copy */
-	/* What a folder holds that @open alone cannot tell (mode 0: no stat below it): array of
+	/* What a directory holds that @open alone cannot tell (mode 0: no stat below it): array of
 	 * {name, kind, mode, size, mtime_us, nlink, target of a symlink}, sorted by bytes. Returns
 	 * owned or NULL. */
 	json_t *(*list)(struct box *b, size_t i, const char *which, const char *path,
 			struct err *err);
-	/* Any thread: options with which another box of this driver begins on the files of this one
-	 * as they are: "lowers" (process.h; while that box is open this one must be frozen or gone)
-	 * or "copy_of" (layers.h; until it is open). Its newest folders are where this box's own
-	 * changes lie. Returns owned; NULL: the driver cannot. */
+	/* Any thread: options with which another box of this driver begins on the files of this
+	 * one as they are: "lowers" (process.h; while that box is open this one must be frozen
+	 * or gone) or "copy_of" (layers.h; until it is open). Its newest directories are where
+	 * this box's own changes lie. Returns owned; NULL: the driver cannot. */
 	json_t *(*seed)(struct box *b);
 	/* Before a walk of a mirror (mirror.h): brings the copy up to date; with @ended to its
 	 * state when the action of this walk ended. NULL: the files are the sandbox's own. */

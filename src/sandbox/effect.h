@@ -35,8 +35,8 @@ struct boxes_ops {
 	 * (array of bytes): for which of its tool calls (an event or an action)? 0: for none.
 	 * @how_out: "words" its command is in them, "time" the only call under way. */
 	uint64_t (*caller)(void *self, uint64_t box, const json_t *argv, const char **how_out);
-	/* May be NULL: box_opts.state_dir is given. The state folder of a sandbox whose id is known
-	 * now; returned owned. */
+	/* May be NULL: box_opts.state_dir is given. The state directory of a sandbox whose id is
+	 * known now; returned owned. */
 	char *(*state_dir)(void *self, uint64_t box, const struct box_opts *o);
 	/* May be NULL. The program of a running action with args.interactive has been stopped by
 	 * @signo; 0: it continues. */
@@ -130,8 +130,8 @@ void boxes_hold(struct boxes *b, uint64_t box, bool held);
  * sandbox that closes while it is frozen lets its guest answer; its processes stay stopped. */
 void boxes_hold_answer(struct boxes *b, uint64_t box, bool held);
 /* A connection of the sandbox was refused or cut: the end of command @within (0: unknown, so of
- * every running one) names @host, @port (0: none) and @why, because the program itself may print only
- * a status. */
+ * every running one) names @host, @port (0: none) and @why, because the program itself may print
+ * only a status. */
 void boxes_refused(struct boxes *b, uint64_t box, uint64_t within, const char *host, unsigned port,
 		   const char *why);
 /* Nobody takes the output of exec or shell @id at the moment: it stays in the box's pipe and so

@@ -28,7 +28,7 @@ struct watch {
 		uint64_t cause;
 	} * origin;
 	size_t nr_origins, cap_origins;
-	struct { /* refused last: a search through PATH asks for the same in each folder */
+	struct { /* refused last: a search through PATH asks for the same in each directory */
 		int pid;
 		json_t *argv;
 	} refused;

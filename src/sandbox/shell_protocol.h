@@ -31,7 +31,7 @@ enum { WRAP_TEXT_MAX = 96 << 10 };
 void shell_protocol_quote(struct buf *out, const char *word); /* appends it as one word of sh */
 
 /* Begins run @id (letters and digits) unless it has begun, and reads on from the offsets. @base:
- * folder for runs. @in: all of its input (NULL with o->stdin_open: it comes by
+ * directory for runs. @in: all of its input (NULL with o->stdin_open: it comes by
  * shell_protocol_input). @env: "NAME=value" before those of @o. */
 struct wrap_run {
 	const char *base, *id, *workspace;
@@ -57,7 +57,7 @@ void shell_protocol_input(struct buf *out, const struct wrap_run *r, unsigned nr
 			  const struct buf *ask, const void *bytes, size_t len, bool eof);
 
 void shell_protocol_kill_all(struct buf *out, const char *base);
-/* Makes the folders and says "@iUID SECONDS-SINCE-1970 MISSING PROGRAMS", or "@!why"; before it
+/* Makes the directories and says "@iUID SECONDS-SINCE-1970 MISSING PROGRAMS", or "@!why"; before it
  * "@t" if a terminal cannot be had, and "@z" if there is gzip. */
 void shell_protocol_setup(struct buf *out, const char *base, const char *workspace);
 

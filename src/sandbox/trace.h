@@ -30,7 +30,7 @@ struct trace;
 
 struct trace_call {
 	bool connect;
-	int pid, parent; /* processes, as this machine numbers them; parent 0: unknown */
+	int pid, parent; /* processes, as the host numbers them; parent 0: unknown */
 	/* exec: pid, parent (in the box; absent: unknown), path (bytes), argv[] (bytes), argc when
 	 * not all are there, cwd (bytes); connect: pid, parent, address, port, or path (bytes) of a
 	 * unix socket, family when it is neither. unread: why the rest could not be read.
@@ -83,7 +83,7 @@ struct seccomp_notif;
 /* Fills @out; the body is owned by the caller. false: a program that is not there, or nothing that
  * anybody wants to know. */
 bool trace_read(const struct seccomp_notif *n, struct trace_call *out);
-int trace_parent(int pid); /* of a process, as this machine numbers them; 0: unknown */
+int trace_parent(int pid); /* of a process, as the host numbers them; 0: unknown */
 
 /* --- trace_there.c --- */
 /* Would that process, which waits, find a program of that name? Programs that a search through PATH

@@ -13,7 +13,7 @@
 struct honey;
 
 /* A script's option (true, or a list of names) becomes a list of names in @open. ERR_SCRIPT: no
- * such name; ERR_UNSUPPORTED: boxes of @d have no home folder of their own. */
+ * such name; ERR_UNSUPPORTED: boxes of @d have no home directory of their own. */
 NODISCARD int honeytoken_option(const struct driver *d, const json_t *value, json_t *open,
 				struct err *err);
 /* Makes those of @names for @box, which is about to be opened, and gives it those that are

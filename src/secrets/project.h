@@ -18,7 +18,7 @@
 enum { PROJECT_TEXT_MAX = 64 << 10, PROJECT_SKILLS_MAX = 64 };
 
 struct project_text {
-	char *path;	    /* below the project's folder */
+	char *path;	    /* below the project's directory */
 	char *full;	    /* the same on the host: what trust is kept by */
 	char *name, *about; /* of a skill; NULL: instructions */
 	char *why;	    /* it cannot be used whatever the trust, and why; else NULL */

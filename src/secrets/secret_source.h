@@ -3,7 +3,7 @@
  *
  * Looked for in this order: 1. the configuration's secrets = { NAME = "env:VARIABLE" | "file:PATH"
  * | { "COMMAND", "WORD", ... } }; 2. what 'sandglass secret set NAME' has kept: one file for each,
- * 0600, in a folder 0700 ($XDG_DATA_HOME/sandglass/secrets); 3. the environment variable NAME. A
+ * 0600, in a directory 0700 ($XDG_DATA_HOME/sandglass/secrets); 3. the environment variable NAME. A
  * file that others can read is refused. One line break at the end of a file or of a command's
  * output does not count. Reading blocks (a command at most 30 s): off the loop thread. */
 #ifndef SECRETS_SECRET_SOURCE_H

@@ -1,6 +1,6 @@
 /* Trust in the Lua files of a project (.sandglass/), its instructions and skills (project.h): by
- * path and content hash, kept in the user's state folder. An agent that changes such a file changes
- * its hash, and so cannot widen its own rules. */
+ * path and content hash, kept in the user's state directory. An agent that changes such a file
+ * changes its hash, and so cannot widen its own rules. */
 #ifndef SECRETS_TRUST_H
 #define SECRETS_TRUST_H
 

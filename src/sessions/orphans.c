@@ -17,11 +17,11 @@
 #include "sandbox/hosted/hosted_book.h"
 
 struct leftover {
-	const char *what; /* "folder", "elsewhere", "rented" */
+	const char *what; /* "directory", "elsewhere", "rented" */
 	char *where;	  /* path, or what people go to */
 	char *session;	  /* its id, NULL unknown */
 	char *why, *how;
-	int64_t bytes; /* -1: not on this machine */
+	int64_t bytes; /* -1: not on the host */
 	bool may;      /* we remove it */
 	bool gone;
 };

@@ -19,11 +19,11 @@ struct session_file {
 struct session_files {
 	struct session_file *item; /* newest first */
 	size_t nr, cap;
-	size_t others; /* files of the folder that end in .glass and are named otherwise */
+	size_t others; /* files of the directory that end in .glass and are named otherwise */
 };
 #define SESSION_FILES_INIT ((struct session_files){ 0 })
 void session_files_release(struct session_files *f);
-/* Fills @out (empty). A folder that does not exist holds none. */
+/* Fills @out (empty). A directory that does not exist holds none. */
 NODISCARD int session_files_list(struct session_files *out, const char *dir, struct err *err);
 /* Fills size and modification time of the file @name in the open directory @dir, together with its
  * log; zeros: the file doesn't exist. */

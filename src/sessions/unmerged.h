@@ -10,7 +10,7 @@
 #include "sandbox/workspace/merged.h"
 
 struct unmerged_layer {
-	char *repo, *dir; /* the user's folder; NULL = none, there is nothing to merge into */
+	char *repo, *dir; /* the user's directory; NULL = none, there is nothing to merge into */
 	json_t *snap;	  /* body of its newest snapshot; NULL = none */
 	uint64_t *snaps;  /* of all its snapshots */
 	size_t nr_snaps, cap_snaps;
@@ -19,7 +19,7 @@ struct unmerged_layer {
 	uint64_t seq, merged;
 	size_t left;		  /* files which that merge left out */
 	struct ws_merged had;	  /* what the merges that stand have brought */
-	struct object_id opening; /* tree of the folder as it was at opening; null = not known */
+	struct object_id opening; /* tree of the directory as it was at opening; null = not known */
 	size_t files;		  /* not merged */
 	/* among them kept by hash only although nothing ignores them: cannot be merged */
 	size_t large;

@@ -1,5 +1,5 @@
-/* Runs whose store and sessions lie elsewhere than the user's: each trial of a test has a folder of
- * its own. */
+/* Runs whose store and sessions lie elsewhere than the user's: each trial of a test has a
+ * directory of its own. */
 #ifndef SUITE_APART_H
 #define SUITE_APART_H
 

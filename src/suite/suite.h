@@ -1,4 +1,4 @@
-/* Behaviour tests: sandglass test --suite FILE (lua/sandglass/suite.lua says what is in one). */
+/* Behavior tests: sandglass test --suite FILE (lua/sandglass/suite.lua says what is in one). */
 #ifndef SUITE_SUITE_H
 #define SUITE_SUITE_H
 

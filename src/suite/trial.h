@@ -1,6 +1,7 @@
-/* One run of one scenario of a suite (lua/sandglass/suite.lua): in a folder of its own, detached,
- * with a person who answers from a list, until it ends or its time is up; then its expectations
- * over what it recorded. Driven by trial_tick; nothing blocks but preparing and judging. */
+/* One run of one scenario of a suite (lua/sandglass/suite.lua): in a directory of its own,
+ * detached, with a person who answers from a list, until it ends or its time is up; then its
+ * expectations over what it recorded. Driven by trial_tick; nothing blocks but preparing and
+ * judging. */
 #ifndef SUITE_TRIAL_H
 #define SUITE_TRIAL_H
 
@@ -16,7 +17,7 @@ struct trial_run {
 	size_t nr;		/* 1, 2, ... of its scenario */
 	enum trial_state state;
 	enum trial_verdict verdict; /* when over */
-	char *dir, *session;	    /* folder; path of its file, NULL before there is one */
+	char *dir, *session;	    /* directory; path of its file, NULL before there is one */
 	char *id;
 	json_t *results; /* of the expectations; NULL before */
 	/* TRIAL_ERROR: the cause; NULL if the results have it */
@@ -27,11 +28,11 @@ struct trial_run {
 	uint64_t answered; /* newest action that the listed person has answered */
 };
 
-/* Makes the folder and starts it. What cannot be started is over at once, with a reason. */
+/* Makes the directory and starts it. What cannot be started is over at once, with a reason. */
 void trial_start(struct trial_run *t);
 /* Looks at it: answers what waits, ends it when it is late, judges it when it has ended. */
 void trial_tick(struct trial_run *t);
-/* @keep: its folder stays; else only the file of a run that did not pass, among the user's
+/* @keep: its directory stays; else only the file of a run that did not pass, among the user's
  * sessions. */
 void trial_end(struct trial_run *t, bool keep);
 

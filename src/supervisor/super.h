@@ -1,6 +1,6 @@
 /* The supervisor: one session = one run of a script = one of these = one session file.
  *
- * It composes what the folders below offer: loop, recorder, gate, boxes, launcher, Lua host,
+ * It composes what the directories below offer: loop, recorder, gate, boxes, launcher, Lua host,
  * control socket. It has no terminal and no Lua. It alone decides and it alone writes the record.
  * Loop thread only. */
 #ifndef SUPERVISOR_SUPER_H

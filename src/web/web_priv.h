@@ -20,7 +20,7 @@ void web_cancel(void *self, struct action *a, const char *how);
 void web_jobs_free(struct web *w);
 
 /* --- web_place.c --- */
-/* Is it a name or an address of this machine or its networks, by what it says itself? */
+/* Is it a name or an address of the host or its networks, by what it says itself? */
 bool place_is_private(const char *host);
 struct sockaddr;
 bool place_is_open(const struct sockaddr *addr);

@@ -10,16 +10,16 @@
 #include <stdbool.h>
 #include <sys/types.h>
 
-/* Makes rule 1's folder of this process below @base and holds it. Returns its path (owned) and the
- * lock, a descriptor of the caller's; NULL if it cannot be made. */
+/* Makes rule 1's directory of this process below @base and holds it. Returns its path (owned)
+ * and the lock, a descriptor of the caller's; NULL if it cannot be made. */
 char *groups_make(const char *base, int *lock_out);
 
 /* @held: its launcher lives. @dir is borrowed; it may be removed. */
 typedef void groups_fn(void *self, const char *dir, bool held);
-/* Calls @fn for every such folder in every mounted hierarchy, inner ones first. */
+/* Calls @fn for every such directory in every mounted hierarchy, inner ones first. */
 void groups_each(groups_fn *fn, void *self);
 
-/* Does @path, a line of /proc/PID/cgroup, name the folder of a box, or one below it? */
+/* Does @path, a line of /proc/PID/cgroup, name the directory of a box, or one below it? */
 bool groups_of_box(const char *path);
 
 #endif

@@ -144,11 +144,11 @@ enum guest_attach_flag {
 	GUEST_ON = 32, /* continues with the rules that wait */
 };
 enum guest_access {
-	GUEST_READ = 1,	  /* files and folders below may be read */
+	GUEST_READ = 1,	  /* files and directories below may be read */
 	GUEST_EXEC = 2,	  /* and executed */
 	GUEST_WRITE = 4,  /* and changed, made, removed (no device nodes) */
 	GUEST_DEVICE = 8, /* ioctl on devices below */
-	GUEST_LIST = 16,  /* folders below may be listed, no more */
+	GUEST_LIST = 16,  /* directories below may be listed, no more */
 };
 enum guest_stream_nr { GUEST_IN = 0, GUEST_OUT = 1, GUEST_ERR = 2, GUEST_TTY = 3, GUEST_CONN = 4 };
 

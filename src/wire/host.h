@@ -113,7 +113,7 @@
  *                 else err io
  *   box.glob      {box,pattern} -> {paths:[bytes]}
  *   box.url       {box,port} -> {url,event}: what a server in the box listens on at its own
- *                 loopback, reachable from this machine
+ *                 loopback, reachable from the host
  *                 until the box goes; an action of kind port
  *   box.put       {box,host,path} -> {event}; box.get {box,path,host} -> {event}
  *   box.snapshot  {box,label?} -> {event,oid,label?}
@@ -158,7 +158,7 @@
  *   observe       TELL {events:[..]}: from now on exactly these
  *   secret        TELL {name}: a script names a secret; its value is read, so that it is kept out
  *                 of all that is recorded
- *   proxy.open    {name?,here? (on this machine's own loopback, now, models only; with key_hash?:
+ *   proxy.open    {name?,here? (on the host's own loopback, now, models only; with key_hash?:
  *                 of the key that its programs have),routes:{NAME:
  *                 ROUTE},tool_gate?,limits?:{uusd,tokens,calls},prompt_host? (a file, by the
  *                 script)} ->

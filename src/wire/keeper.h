@@ -26,9 +26,9 @@
  *  5. KEEPER_ROOT {"layer":n,"which":"upper"|"merged"|"lower"} -> descriptor, O_PATH. lower: what
  *     the box started on (masks, given lowers, repo).
  *  6. KEEPER_OPEN {"layer","which","path":bytes} -> {"mode","size"}, descriptor, O_RDONLY; regular
- *     files and folders; beneath, no links of any kind followed. Path "" is the root. With
+ *     files and directories; beneath, no links of any kind followed. Path "" is the root. With
  *     "list":true instead of a descriptor {"entries":[..]} as in 8 with "target" of symbolic links:
- *     what a folder of mode 0 holds.
+ *     what a directory of mode 0 holds.
  *  7. KEEPER_APPLY {"layer":n}, descriptors: the plan (wire/plan.h) in a memfd, then those that it
  *     writes from. -> {"done":n operations}. KEEPER_FDS sends descriptors ahead of a frame that
  *     needs more than FD_PASS_MAX: they come before the frame's own; it has no answer.
@@ -39,8 +39,8 @@
  *     "more":true past KEEPER_LIST_MAX. kind: "file" "dir" "symlink" "fifo" "socket" "device"
  *     "whiteout".
  *  9. KEEPER_WRITE {"path":bytes,"mode":n or -1}, descriptor: content in a memfd ->
- *     {"size":n,"created":bool}. Missing folders are made. The content is truncated and rewritten
- *     in place, so links and owner stay.
+ *     {"size":n,"created":bool}. Missing directories are made. The content is truncated and
+ *     rewritten in place, so links and owner stay.
  * 10. KEEPER_GONE {"code":n,"signal":n}, id 0, on the loop's channel: bubblewrap has ended.
  * 11. The end of the loop's channel ends the keeper and with it the box. */
 #ifndef WIRE_KEEPER_H

@@ -16,7 +16,7 @@
  *     descriptors as there -> {}: from now on one keeper is started ahead, when nothing else is
  *     asked for, and is the next LAUNCH_KEEPER's of the same uid, gid and filters.
  *  4. LAUNCH_GUEST as 3 for profile reduced: the guest itself without a keeper. Descriptors: guest
- *     channel, filters; in the answer: pidfd. With {"dir":path}: the working folder.
+ *     channel, filters; in the answer: pidfd. With {"dir":path}: the working directory.
  *  5. LAUNCH_TREES {"uid":n,"gid":n,"trees":[{"path":p,"kind":"repo"|"plain"|"own"|"guest"}]} at
  *     most FD_PASS_MAX of
  * them

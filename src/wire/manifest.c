@@ -31,7 +31,7 @@ int manifest_cmp(const char *a, const char *b)
 		a++;
 		b++;
 	}
-	/* what is in a folder comes before its next sibling: the slash stands below every other
+	/* what is in a directory comes before its next sibling: the slash stands below every other
 	 * byte */
 	int x = *a == '/' ? 1
 		: *a	  ? (unsigned char)*a + 1
@@ -118,7 +118,7 @@ static int list_names(int fd, struct strv *names, const struct making *m, struct
 
 static int manifest_walk(struct making *m, int dir, struct err *err);
 
-/* A folder that its owner has shut is opened for the moment. */
+/* A directory that its owner has shut is opened for the moment. */
 static int manifest_enter(int dir, const char *name, const struct stat *st)
 {
 	const int flags = O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC;

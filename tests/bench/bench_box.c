@@ -181,7 +181,7 @@ static struct box *open_timed(struct series *s, const char *repo, int n, bool wa
 	return b;
 }
 
-/* What the keeper gives bubblewrap, with plain folders in the place of its stages. */
+/* What the keeper gives bubblewrap, with plain directories in the place of its stages. */
 static void bwrap_same(struct series *s, const char *dir, const char *home)
 {
 	const char *argv[] = { "/usr/bin/bwrap",

@@ -2,9 +2,8 @@
  *
  *   a shell that keeps its state: bash behind two pipes, its status printed after each command, against box:shell
  *   docker and podman exec of /bin/true against exec in a box, docker's also against exec in a container box; a container is made
- *   from a few files of this machine.
- *   Where an engine does not run, its own reason is printed.
- */
+ *   from a few files of the host.
+ *   Where an engine does not run, its own reason is printed. */
 #include <errno.h>
 #include <sched.h>
 #include <spawn.h>
@@ -157,7 +156,8 @@ static void guest_beside(void)
 		printf("# cannot link the guest: %s\n", strerror(errno));
 }
 
-/* NULL, with a line that says why, where the engine does not answer at its socket (that of DOCKER_HOST, or where it usually is). */
+/* NULL, with a line that says why, where the engine does not answer at its socket (that of DOCKER_HOST, or where it
+ * usually is). */
 static struct box *container_box(const char *e, const char *image)
 {
 	CLEANUP(free_ptr) char *tail = mem_printf("state-%s", e);

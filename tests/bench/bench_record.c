@@ -508,7 +508,7 @@ static void bench_flood(void)
 		snprintf(shown, sizeof(shown), "%.0f MB/s (script %.0f MB/s)", 1 / kept, 1 / peer);
 		line("record a flood / script", shown, peer / kept, AT_LEAST, 1.5);
 	}
-	if (access("/usr/bin/asciinema", X_OK) == 0) { /* it wants UTF-8 and its folder; what refuses to run is fast */
+	if (access("/usr/bin/asciinema", X_OK) == 0) { /* it wants UTF-8 and its directory; what refuses to run is fast */
 		CLEANUP(free_ptr) char *cast = path_join_here("cast");
 		CLEANUP(free_ptr) char *cmd = mem_printf("LC_ALL=C.UTF-8 TERM=xterm HOME=%s asciinema rec -q --overwrite -c '%s' %s "
 							"</dev/null >/dev/null 2>&1", root, short_flood, cast);

@@ -1,7 +1,7 @@
 /* Is a Lua host a pure function of its frames? Two uses of one program:
  *
  *   as `sandglass-host` beside a copy of sandglass: stands between the supervisor and the real host (REAL beside it, named
- *   sandglass-host.real) and keeps what each says in the files `given.PID` and `sent.PID` of the folder `tape` beside it;
+ *   sandglass-host.real) and keeps what each says in the files `given.PID` and `sent.PID` of the directory `tape` beside it;
  *   `refeed SESSION HOST DIR`: makes the frames again from the session file, gives them to a new host, and writes both
  *   sides to DIR/given and DIR/sent.
  *

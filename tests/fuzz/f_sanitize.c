@@ -1,4 +1,4 @@
-/* The sanitiser, in every mode and cut anywhere: no control byte and no hidden character ever comes out, every glyph is
+/* The sanitizer, in every mode and cut anywhere: no control byte and no hidden character ever comes out, every glyph is
  * well-formed UTF-8 of its width, and a stream says the same whole or in two pieces. */
 #include <stdlib.h>
 #include <string.h>

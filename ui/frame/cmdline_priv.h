@@ -14,7 +14,7 @@ struct cmdline_word {
 
 const struct cmdline_word *cmdline_word(size_t i); /* by name; NULL after the last */
 struct subject cmdline_subject(struct ui *ui);	   /* what the screen on top is about */
-void cmdline_host(struct ui *ui, const char *cmd); /* "!": on this machine */
+void cmdline_host(struct ui *ui, const char *cmd); /* "!": on the host */
 void cmdline_complete(struct ui *ui);
 
 #endif

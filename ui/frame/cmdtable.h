@@ -1,5 +1,5 @@
 /* The commands of the registry as the console knows them: made from the same table as the command
- * line's (commands.def of every folder). */
+ * line's (commands.def of every directory). */
 #ifndef UI_FRAME_CMDTABLE_H
 #define UI_FRAME_CMDTABLE_H
 

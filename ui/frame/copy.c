@@ -1,5 +1,5 @@
 /* Taking along what a screen shows: clipboard, plain screen, pager, editor, file. All of it is
- * sanitised text: an escape of an agent must not reach a shell through the clipboard either. */
+ * sanitized text: an escape of an agent must not reach a shell through the clipboard either. */
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>

@@ -16,7 +16,7 @@ enum { OWN_MARKS_MAX = 1000, OWN_MARK_TEXT = 400 };
 struct own_mark {
 	uint64_t seq;
 	char key;   /* letter or digit; 0 none */
-	char *text; /* "" none; as it was typed: to be sanitised where it is shown */
+	char *text; /* "" none; as it was typed: to be sanitized where it is shown */
 };
 struct own_marks {
 	char *path;	       /* NULL: they are not kept */

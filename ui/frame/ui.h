@@ -67,7 +67,7 @@ struct ui {
 	struct source **src; /* borrowed */
 	size_t nr_src;
 	const struct act *act; /* one per source; its command NULL = read-only */
-	bool trust;	       /* commands of this machine may be run from here */
+	bool trust;	       /* commands of the host may be run from here */
 	bool replay;	       /* a record: keys move the cursor, nothing is sent */
 	uint64_t limit;	       /* replay: seq of the cursor; 0 the end */
 	bool playing;

@@ -70,7 +70,7 @@ struct view_ops {
 	/* May be NULL: hints ("Esc back") in the place of those of the key table, NULL at their
 	 * end; NULL the table's. */
 	const char *const *(*hints)(const void *self, const struct ui *ui);
-	/* May be NULL: what the pane holds, whole, as sanitised text: for the clipboard, the pager,
+	/* May be NULL: what the pane holds, whole, as sanitized text: for the clipboard, the pager,
 	 * a file. */
 	void (*text)(const void *self, struct ui *ui, struct buf *out);
 	/* May be NULL: the mouse at a cell of the body. CLICK_AGAIN: the clicked row was

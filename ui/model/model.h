@@ -92,7 +92,7 @@ struct model_box {
 	size_t nr_snapshots, cap_snapshots;
 	char *name, *driver, *profile, *net;
 	bool ready, closed, frozen;
-	bool target;	  /* a folder of the user's can be merged into */
+	bool target;	  /* a directory of the user's can be merged into */
 	bool again;	  /* another sandbox continues its files */
 	int64_t asked_us; /* when it was wanted */
 	uint32_t touched; /* files that differ from the base, of all layers */

@@ -91,7 +91,7 @@ static const struct layer *views_files_layer_of(const struct layers *ls, const c
 	return NULL;
 }
 
-/* --- one folder ------------------------------------------------------------------------------- */
+/* --- one directory ---------------------------------------------------------------------------- */
 
 static bool views_files_same(const struct tree_entry *a, const struct tree_entry *b)
 {
@@ -134,7 +134,7 @@ static void views_files_add(struct adding *to, const struct tree_entry *tree,
 				.mode = any->mode,
 				.id = any->id };
 	e.op = tree || under ? views_files_op_of(tree, under) : ' ';
-	if (e.op == 'A' && base) /* a folder of which only what was touched is known */
+	if (e.op == 'A' && base) /* a directory of which only what was touched is known */
 		e.op = 'M';
 	if (was) {
 		e.was = was->id;

@@ -12,7 +12,7 @@
 struct file_entry {
 	const char *name; /* bytes */
 	bool dir;
-	/* ' ' as in the base, A, M, D, m (its mode), T (its kind); a folder: ' ', A, D, or M:
+	/* ' ' as in the base, A, M, D, m (its mode), T (its kind); a directory: ' ', A, D, or M:
 	 * something below */
 	char op;
 	uint32_t mode;
@@ -21,14 +21,14 @@ struct file_entry {
 };
 
 struct files {
-	struct file_entry *entry; /* folders first */
+	struct file_entry *entry; /* directories first */
 	size_t nr;
 	bool base;  /* all of them; else only what was touched */
-	bool there; /* there is such a folder */
+	bool there; /* there is such a directory */
 };
 
-/* Folder @dir ("" the workspace, else without slashes at its ends) of @box as of event @at (0: the
- * cursor). */
+/* Directory @dir ("" the workspace, else without slashes at its ends) of @box as of event @at
+ * (0: the cursor). */
 void files_list(struct source *s, uint64_t box, uint64_t at, const char *dir, struct arena *a,
 		struct files *out);
 /* What files_list gives as of the cursor stays as it is while this number does. */

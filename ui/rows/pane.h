@@ -13,7 +13,7 @@ struct pane_hold {
 	bool mixed;	  /* both streams as they came */
 	uint64_t from[3]; /* of each stream; [0] of the rows */
 };
-/* Output up to the cursor, its last @max bytes; @render lets colours and carriage returns have
+/* Output up to the cursor, its last @max bytes; @render lets colors and carriage returns have
  * their effect. @hold: may be NULL. */
 void pane_output(struct text *t, struct source *s, uint64_t action, size_t max, bool render,
 		 struct pane_hold *hold);

@@ -94,7 +94,7 @@ bool put_glyph(struct area a, int row, int *col, enum role r, const struct glyph
 	c.flags = g->flags & (GLYPH_BOLD | GLYPH_UNDERLINE | GLYPH_REVERSE);
 	if (g->flags & GLYPH_ESCAPED)
 		c.role = ROLE_HIDDEN;
-	bool stand_in = a.g->ascii && !grid_is_ascii(g); /* sanitised for another screen */
+	bool stand_in = a.g->ascii && !grid_is_ascii(g); /* sanitized for another screen */
 	if (stand_in)
 		c = (struct cell){ .s = "?", .len = 1, .width = 1, .role = c.role };
 	if (g->width == 0)

@@ -1,6 +1,6 @@
 /* A screen as cells, and the only way to put something on it.
  *
- * Every text, ours or not, goes through the sanitiser (base/text/sanitize.h), so no view can let an
+ * Every text, ours or not, goes through the sanitizer (base/text/sanitize.h), so no view can let an
  * escape through. A wide glyph takes two cells and is never split: where half of it would be cut
  * off, a blank stands. Drawing happens in an area, a clipped part of the grid with its own origin;
  * what falls outside is dropped. A grid knows nothing of terminals: term.h shows it, term_dump.c
@@ -18,7 +18,7 @@ struct cell {
 	uint8_t width; /* 0: the right half of the glyph before */
 	uint8_t role;  /* enum role */
 	uint8_t flags; /* GLYPH_BOLD, GLYPH_UNDERLINE, GLYPH_REVERSE; GRID_CURSOR */
-	uint8_t fg;    /* 1 to 16: output's own colour instead of the role's; 0 none */
+	uint8_t fg;    /* 1 to 16: output's own color instead of the role's; 0 none */
 };
 enum { GRID_CURSOR = 1 << 7 }; /* the row that keys act on */
 

@@ -2,7 +2,7 @@
  * a format.
  *
  * Curses does not write to the terminal: it writes into a file in memory, from where each frame
- * goes to the queue of tty.h as a whole. So a frame can be counted, wrapped in a synchronised
+ * goes to the queue of tty.h as a whole. So a frame can be counted, wrapped in a synchronized
  * update, and left out while the terminal is slow; and curses never waits. It reads no keys either
  * (input.h). */
 #define NCURSES_WIDECHAR 1
@@ -272,7 +272,7 @@ static attr_t attrs_of(const struct cell *c, short *pair)
 		a |= A_REVERSE;
 	int fg = c->fg > 0 ? c->fg - 1 : l->fg;
 	*pair = 0;
-	/* a reversed row of many colours is hard to read: it keeps the terminal's own */
+	/* a reversed row of many colors is hard to read: it keeps the terminal's own */
 	if (term_curses_colours && term_curses_theme.colour && fg >= 0 && !(c->flags & GRID_CURSOR))
 		*pair = (short)(fg + 1);
 	if (fg >= 16 && COLORS <= fg)

@@ -9,7 +9,7 @@ static void dump_glyphs(const struct cell *c, int cols, struct buf *line)
 			buf_append(line, c[i].s, c[i].len);
 }
 
-/* A letter for the role; upper layer: the output's own colour as a digit, reverse and underline are
+/* A letter for the role; upper layer: the output's own color as a digit, reverse and underline are
  * left to the theme.
  */
 static char letter_of(const struct cell *c)

@@ -116,7 +116,7 @@ static bool term_text_is_plain(const char *p, size_t len)
 	return !odd;
 }
 
-/* The sanitiser would give it back as it is, a cell a byte. */
+/* The sanitizer would give it back as it is, a cell a byte. */
 static void add_plain(struct text *t, const char *gutter, const char *bytes, size_t len)
 {
 	size_t room = (size_t)(t->width - t->gutter);

@@ -44,7 +44,7 @@ struct text {
 	bool open, soft;
 };
 
-/* Flags besides those of the sanitiser: break between words where it can be done. Never for exact
+/* Flags besides those of the sanitizer: break between words where it can be done. Never for exact
  * text. */
 enum { TEXT_SOFT = 1 << 8 };
 

@@ -51,7 +51,7 @@ static const char *const theme_signs[SIGN_NR][2] = {
 	[SIGN_SPARK8] = { "\xe2\x96\x88", "#" },
 };
 
-/* Nothing dim; on dark the bright half of the palette, on light the dark half; colours bold as
+/* Nothing dim; on dark the bright half of the palette, on light the dark half; colors bold as
  * well. */
 static struct look high_contrast(struct look l, bool on_dark)
 {

@@ -1,14 +1,14 @@
 /* How things look: roles to attributes, signs to glyphs. Views name roles and signs and never a
- * colour or a byte of line drawing. Built in: dark, light, dark-hc, light-hc (high contrast), mono.
+ * color or a byte of line drawing. Built in: dark, light, dark-hc, light-hc (high contrast), mono.
  * Pure data.
  *
  * A theme of a person's own is a Lua file that is run once in a Lua host and gives a table of
  * roles:
  *   return { base = "dark", held = "bright yellow bold", dim = "244", error = "#ff5f5f reverse",
  *   key = "underline" }
- * A role is words: a colour (black red green yellow blue magenta cyan white, "bright" before it;
+ * A role is words: a color (black red green yellow blue magenta cyan white, "bright" before it;
  * default; 0 to 255; #rrggbb, which becomes the nearest of the 256) and bold, underline, reverse,
- * plain. A role that is not named is the base's. Colours past 15 need a terminal with 256;
+ * plain. A role that is not named is the base's. Colors past 15 need a terminal with 256;
  * elsewhere they are its default. */
 #ifndef UI_THEME_H
 #define UI_THEME_H
@@ -40,7 +40,7 @@ const struct theme *theme_find(const char *name);
 /* mono without color; else the theme named @choice. For "auto", NULL, and unknown names:
  * by the terminal's background (1 light, -1 dark, 0 not known), COLORFGBG, then dark. */
 const struct theme *theme_choose(const char *choice, int background);
-/* True if nothing may be coloured: NO_COLOR (not empty) or TERM=dumb. */
+/* True if nothing may be colored: NO_COLOR (not empty) or TERM=dumb. */
 bool theme_no_colour(void);
 /* Checks it whole: an unknown role or word is an error that names it. @name is borrowed. */
 NODISCARD int theme_from_json(const json_t *o, const char *name, struct theme *out,

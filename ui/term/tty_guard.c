@@ -20,7 +20,7 @@ static void tty_guard_reset(int tty, const char *reset, size_t len, const struct
 
 void tty_guard_restore(int tty, const struct termios *before)
 {
-	/* synchronised update, mouse, focus, paste, title, colours, cursor, scroll region, keypad,
+	/* synchronized update, mouse, focus, paste, title, colors, cursor, scroll region, keypad,
 	 * screen */
 	static const char reset[] =
 		"\x1b[?2026l\x1b[?1006l\x1b[?1002l\x1b[?1004l\x1b[?2004l\x1b[23;2t\x1b[0m\x1b[?25h"

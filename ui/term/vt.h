@@ -27,7 +27,7 @@ void vt_free(struct vt **v);
 void vt_feed(struct vt *v, const void *bytes, size_t len);
 void vt_resize(struct vt *v, int rows, int cols);
 /* Appends what paints the screen's cells, with their colors, onto a terminal of that size that
- * shows nothing, and puts the cursor to its place. Text goes through the sanitiser; modes are not
+ * shows nothing, and puts the cursor to its place. Text goes through the sanitizer; modes are not
  * set. */
 void vt_paint(const struct vt *v, struct buf *out);
 /* Appends the rows of the screen as text, without the blanks at their ends. */

@@ -63,7 +63,7 @@ struct review {
 	size_t nr_parts, take, leave, unseen, open;
 	uint64_t waits;		     /* a script's merge that waits for the review; 0 none */
 	const char *wanted, *intent; /* what it wants, its hash */
-	const char *into;	     /* the folder on the host that it came from; NULL none */
+	const char *into;	     /* the directory on the host that it came from; NULL none */
 	struct review_check check[REVIEW_CHECKS];
 	size_t nr_checks;
 	bool checks_all; /* no command of the sandbox was left unread for them */

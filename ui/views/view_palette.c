@@ -46,7 +46,7 @@ static void view_palette_close_view(void *self)
 	buf_release(&v->text);
 }
 
-/* Letters in their order, anywhere; -1 = not. Beginnings of words and neighbours count more. */
+/* Letters in their order, anywhere; -1 = not. Beginnings of words and neighbors count more. */
 static int view_palette_fuzzy(const char *text, const char *want)
 {
 	int score = 0, letters = 0;

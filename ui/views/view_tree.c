@@ -1,7 +1,7 @@
-/* The files of a box as of the cursor: a folder at a time, any file opened, who brought each of its
- * lines, how it differs from another place of the record. Live and in replay; wide screens show the
- * chosen file beside the list. Reads: base and snapshots of the box up to the cursor, contents as
- * far as the record holds them. */
+/* The files of a box as of the cursor: a directory at a time, any file opened, who brought each
+ * of its lines, how it differs from another place of the record. Live and in replay; wide
+ * screens show the chosen file beside the list. Reads: base and snapshots of the box up to the
+ * cursor, contents as far as the record holds them. */
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -364,7 +364,7 @@ static void view_tree_recalc(void *self, struct ui *ui, struct arena *ar, int ro
 		return;
 	keep_listing(v, s);
 	const struct file_entry *e = *v->file ? view_tree_chosen(v) : NULL;
-	if (e && e->dir) { /* a path of a folder was asked for */
+	if (e && e->dir) { /* a path of a directory was asked for */
 		CLEANUP(free_ptr) char *path = view_tree_joined(v->dir, v->file);
 		free(v->dir);
 		v->dir = take(&path);

@@ -4,7 +4,7 @@
 local sg = require "sandglass"
 local a = sg.args {
   to = "127.0.0.1:8000", file = "/root/.netrc",               -- where the attacker listens; a file of the host
-  program = "sandglass", control = "/run/user/0",   -- what answers approvals (with a path: the box has it); the folder of its socket
+  program = "sandglass", control = "/run/user/0",   -- what answers approvals (with a path: the box has it); the directory of its socket
 }
 local host, port = a.to:match "^(.+):(%d+)$"
 if not host then sg.exit(2, "--to wants HOST:PORT, not '%s'", a.to) end

@@ -1,4 +1,4 @@
--- No box: what does a poisoned dependency read when it is installed? The same install script in a folder of this machine and
+-- No box: what does a poisoned dependency read when it is installed? The same install script in a directory of the host and
 -- in a sandbox. It looks for invented secrets and only counts them.
 --   CANARY_KEY=canary-key-1 sandglass run --policy policy.lua poisoned.lua -- --home /home/me
 local sg = require "sandglass"

@@ -1,7 +1,7 @@
 -- How long from a changed prompt to the agent's first action by it? The agent out here with a box as its tool against an
 -- agent that is part of its box; the same first action, which shows that it is the new prompt's.
 --   sandglass run prompt.lua -- --n 5
---   sandglass run prompt.lua -- --build agent    (a folder with a Dockerfile that puts its ARG PROMPT into /AGENT.md)
+--   sandglass run prompt.lua -- --build agent    (a directory with a Dockerfile that puts its ARG PROMPT into /AGENT.md)
 local sg = require "sandglass"
 local a = sg.args { n = 5, build = "" }
 

@@ -1,4 +1,4 @@
--- How sandbox-agent finds an agent that is there already: by two small programs of its own folder, so that it downloads nothing.
+-- How sandbox-agent finds an agent that is there already: by two small programs of its own directory, so that it downloads nothing.
 -- Its token stands among its words, where every program in the box can read it: what the agent asks over it, and that nobody else
 -- answered, is the agent's word (see opencode.lua).
 local quote = require "sandglass.text".sg.quote

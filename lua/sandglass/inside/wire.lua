@@ -1,4 +1,4 @@
--- A program in a box that speaks JSON, one object per line, on its stdin and stdout: what every protocol of this folder
+-- A program in a box that speaks JSON, one object per line, on its stdin and stdout: what every protocol of this directory
 -- stands on. The conversation is a pure function of the frames: the lines that it printed are the record's.
 --   w.send(object)            one line to it: true, or nil and an error
 --   w.on_event                fn(object) of each that it prints, when set

@@ -1,5 +1,5 @@
 -- Daytona's API (below /api) and its toolbox (below /toolbox/ID), as its SDKs use them. Boxes have no sessions of their own: a
--- session is a folder with the state that one bash leaves to the next, so that every command is an action of its own.
+-- session is a directory with the state that one bash leaves to the next, so that every command is an action of its own.
 local rt = require "sandglass.runtime"
 local sg = require "sandglass"
 local s = require "sandglass.serve"
@@ -415,7 +415,7 @@ local function replace(q, b)
   return 200, all
 end
 
--- The link leads to a listener on this machine; nothing more is needed than to reach it.
+-- The link leads to a listener on the host; nothing more is needed than to reach it.
 local function link(_, b, port)
   local url, err = b.box:url(math.tointeger(port) or s.fail(400, "'" .. port .. "' is not a port", "BAD_REQUEST"))
   if not url then error(err, 0) end

@@ -504,7 +504,7 @@ void sanitize_line(const void *bytes, size_t len, unsigned flags, struct buf *ou
 	sanitize_for_screen(bytes, len, flags, sanitize_add_line, &j);
 }
 
-/* How long the colour sequence at @p is; 0: it is none. */
+/* How long the color sequence at @p is; 0: it is none. */
 static size_t colour_len(const char *p, size_t len)
 {
 	size_t n = 2;

@@ -14,7 +14,7 @@
  *    numbers lines in a gutter of its own).
  * 5. SANITIZE_RENDER (on request, for output only): the escape parser of Paul Williams with limits:
  *    16 parameters up to 9999, strings up to 4 KiB (then they end and the rest is text), LF ends a
- *    string. Of it only SGR colour, bold, underline and reverse have an effect, and CR (the line
+ *    string. Of it only SGR color, bold, underline and reverse have an effect, and CR (the line
  *    starts again); everything else is dropped and counted.
  * 6. SANITIZE_ASCII: everything outside ASCII becomes "<U+4E2D>"; what hides nothing is not counted
  *    as hidden. Streams keep their state in a struct sanitizer; it is reset at each event's
@@ -44,7 +44,7 @@ struct glyph {
 	       1];
 	uint8_t len, width;
 	uint8_t flags;
-	uint8_t fg; /* render: 0 default, 1 to 16 the ANSI colours */
+	uint8_t fg; /* render: 0 default, 1 to 16 the ANSI colors */
 };
 
 /* Gets each glyph; false stops the feed (the rest of that chunk is dropped). */
@@ -89,7 +89,7 @@ uint32_t sanitize_text(const void *bytes, size_t len, unsigned flags, struct buf
 /* Into one line: a visible mark stands between lines ("a ↵ b"; SANITIZE_ASCII: "a ^J b"), so that
  * two commands never look like one; none at the end. */
 void sanitize_line(const void *bytes, size_t len, unsigned flags, struct buf *out);
-/* For a summary of one line, before it goes through one of the above: whole colour sequences (ESC [
+/* For a summary of one line, before it goes through one of the above: whole color sequences (ESC [
  * numbers m) go, all other escapes stay and will be marked. Not for what a person is asked to
  * approve. */
 void sanitize_drop_colours(struct buf *b);

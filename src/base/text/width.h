@@ -20,7 +20,7 @@ bool text_ambiguous(void);
  * text. */
 bool text_breaks(uint32_t before, uint32_t after, int32_t *state);
 
-/* True if @cp is a picture (Extended_Pictographic): the only neighbours between which a joiner is
+/* True if @cp is a picture (Extended_Pictographic): the only neighbors between which a joiner is
  * harmless. */
 bool text_is_picture(uint32_t cp);
 

@@ -57,7 +57,7 @@ static bool feed_input_fill(struct feeder *f)
 	return n > 0;
 }
 
-/* A secret on a line of its own is recognised in one piece, not in two halves: a full piece ends
+/* A secret on a line of its own is recognized in one piece, not in two halves: a full piece ends
  * with a line. */
 static size_t whole_lines(const struct feeder *f)
 {

@@ -7,7 +7,7 @@
 
 struct fleet_watch;
 
-/* Watches the folder of control sockets. @watch: look only. NULL with @err when it cannot. */
+/* Watches the directory of control sockets. @watch: look only. NULL with @err when it cannot. */
 struct fleet_watch *fleet_watch_new(bool watch, struct err *err);
 void fleet_watch_free(struct fleet_watch **f);
 int fleet_watch_fd(const struct fleet_watch *f); /* readable: look again */

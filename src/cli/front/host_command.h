@@ -1,4 +1,4 @@
-/* A person's own command on this machine, from a console or line mode that was begun with
+/* A person's own command on the host, from a console or line mode that was begun with
  * --trust. */
 #ifndef CLI_FRONT_HOST_COMMAND_H
 #define CLI_FRONT_HOST_COMMAND_H

@@ -25,7 +25,7 @@ enum { SCRIPT_MAX = 8 << 20, END_MS = 15000, SETTLE_MS = 30, CLOSING_MS = 1000 }
 struct watch {
 	struct cmd_ctx *ctx;
 	const char *file;
-	const char *base;  /* of file: what the folder's events name */
+	const char *base;  /* of file: what the directory's events name */
 	struct buf text;   /* as it runs */
 	struct spawned sp; /* the current session */
 	json_t *opts;

@@ -89,7 +89,7 @@ int tool_roots_remember(struct cmd_ctx *ctx, json_t *roots, struct err *err)
 	for (size_t i = 0; i < json_array_size(old); i++) {
 		const char *path = json_string_value(json_array_get(old, i));
 		if (!path || access(path, X_OK) != 0)
-			continue; /* it was taken off this machine */
+			continue; /* it was taken off the host */
 		json_array_append(roots, json_array_get(old, i));
 		if (!ctx->quiet && !ctx->json)
 			fprintf(ctx->err,

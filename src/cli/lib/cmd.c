@@ -248,7 +248,7 @@ static int print_help(struct cmd_ctx *ctx, bool all)
 	return EXIT_DONE;
 }
 
-/* Relative folders begin where -C leads. */
+/* Relative directories begin where -C leads. */
 static int cmd_run_row(struct cmd_ctx *ctx)
 {
 	struct err err = ERR_INIT;

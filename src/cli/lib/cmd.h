@@ -22,8 +22,8 @@ struct cmd_ctx {
 	const struct strv *words;	 /* operands; borrows line->words */
 	bool json, quiet, no_tui;
 	int verbose;
-	bool color;	      /* may colour ctx->out */
-	const char *sessions; /* the folder of session files; borrows */
+	bool color;	      /* may color ctx->out */
+	const char *sessions; /* the directory of session files; borrows */
 	const char *config;   /* --config FILE or NULL */
 	const char *profile;  /* --profile NAME or NULL */
 	FILE *out, *err;

@@ -19,7 +19,7 @@ void cmd_time(int64_t wall_us, struct buf *out);
 /* "2026-11-21T14:32:07.123456Z" into @o as @key. */
 void cmd_json_time(json_t *o, const char *key, int64_t wall_us);
 void cmd_size(uint64_t bytes, struct buf *out); /* "17 B", "4.2 KiB", "1.1 GiB" */
-/* bytes that a file or folder takes on disk; 0: there is none */
+/* bytes that a file or directory takes on disk; 0: there is none */
 int64_t cmd_disk_usage(const char *path);
 /* Reads a whole line from standard input after printing @question to ctx->err. false at the end of
  * input. */

@@ -12,7 +12,7 @@ struct working {
 	bool there;		    /* on the screen */
 };
 
-/* "@what: 34 % of 153438 @of". @what is shown sanitised. */
+/* "@what: 34 % of 153438 @of". @what is shown sanitized. */
 void progress_at(struct working *w, const char *what, uint64_t done, uint64_t all, const char *of);
 void progress_clear(struct working *w);
 

@@ -76,7 +76,7 @@ static void read_copy_forget(const char *dir)
 			atomic_store(&read_copy_places[i].used, false);
 }
 
-/* A signal between the two would leave a folder that nobody knows. */
+/* A signal between the two would leave a directory that nobody knows. */
 static bool make_known(char *dir)
 {
 	sigset_t set, was;

@@ -10,7 +10,7 @@
 
 #define COPY_NAME "copy.glass"
 
-/* @dir_out, owned, is that folder, also when the copy fails after it was made. @stop gives up
+/* @dir_out, owned, is that directory, also when the copy fails after it was made. @stop gives up
  * (ERR_CANCELLED); may be NULL. */
 NODISCARD int copy_make(char **dir_out, const char *path, const atomic_bool *stop, struct err *err);
 void copy_remove(char **dir); /* may be NULL inside */

@@ -8,7 +8,7 @@
 /* "ended" (well), "stopped" (by a person, or with its machine: nothing went wrong), "failed".
  * Static. */
 const char *ended_word(const json_t *end);
-/* Why, the first line of it; "" it ended well or does not say. Not sanitised: a server's words may
+/* Why, the first line of it; "" it ended well or does not say. Not sanitized: a server's words may
  * be in it. Borrowed from @end; its bytes are *@len_out. */
 const char *ended_why(const json_t *end, size_t *len_out);
 

@@ -1,4 +1,4 @@
-/* Inside of struct session, for the files of this folder. */
+/* Inside of struct session, for the files of this directory. */
 #ifndef RECORD_READ_READ_PRIV_H
 #define RECORD_READ_READ_PRIV_H
 
@@ -44,7 +44,7 @@ struct session {
 	uint64_t steps, most_steps; /* bound.c: of the query under way, and at most */
 	bool endless;		    /* the query was given up for that */
 	const atomic_bool *stop;    /* borrowed: set to give up; NULL: can't be stopped */
-	char *copy;		    /* private folder that holds a copy; NULL = the file itself */
+	char *copy;		    /* private directory with a copy; NULL = the file itself */
 	uint32_t application, format;
 	struct hash list_name; /* list.c: the list that was read last; NULL none */
 	json_t *list;

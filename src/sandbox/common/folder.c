@@ -25,7 +25,8 @@ struct folder {
 	struct loop *loop;
 	char *state_dir, *name, *root;
 	unsigned uid, gid;
-	bool walked, root_is_ours; /* root_is_ours: not in the state folder, removed at the end */
+	bool walked,
+		root_is_ours; /* root_is_ours: outside the state directory, removed at the end */
 };
 
 struct folder *folder_new(const struct folder_opts *o)
@@ -66,7 +67,7 @@ const char *folder_elsewhere(const struct folder *f)
 
 /* --- the copy --- */
 
-/* Without mounts the box's uid walks the machine's own path to its workspace: every folder on it
+/* Without mounts the box's uid walks the machine's own path to its workspace: every directory on it
  * must let it pass. */
 static bool folder_reachable(const char *path)
 {
@@ -193,7 +194,7 @@ char *folder_path(const struct folder *f, const char *path)
 				 : mem_printf("%s/%s", f->root, top);
 }
 
-/* Beneath its top folder and not only beneath the root: a symbolic link of the box must not lead
+/* Beneath its top directory and not only beneath the root: a symbolic link of the box must not lead
  * into base/. */
 static int folder_open_in(const struct folder *f, const char *path, int flags, mode_t mode,
 			  struct err *err)

@@ -22,11 +22,12 @@ struct folder_opts {
 	const char *state_dir; /* of the box */
 	const char *name;      /* of the root below it */
 	unsigned uid, gid;     /* whose the files are */
-	/* @uid itself walks the machine's path to it: each folder on it must let everybody pass */
+	/* @uid itself walks the machine's path to it: each directory on it must let everybody
+	 * pass */
 	bool walked;
 };
 struct folder *folder_new(const struct folder_opts *o); /* copies them */
-/* A root that is not below the state folder is removed. NULL inside is fine. */
+/* A root that is not below the state directory is removed. NULL inside is fine. */
 void folder_free(struct folder **f);
 /* Worker: makes what is not there yet. @l has been scanned for copies. */
 struct layers;
@@ -35,7 +36,7 @@ const char *folder_root(const struct folder *f); /* NULL before folder_fill */
 /* The same if it is outside the state directory, which other users may not enter; else NULL. */
 const char *folder_elsewhere(const struct folder *f);
 
-/* Where a path of the box lies on this machine. Returns owned. */
+/* Where a path of the box lies on the host. Returns owned. */
 char *folder_path(const struct folder *f, const char *path);
 /* The verbs read, list, stat (@as "file", "dir", "stat") and write of driver.h; a worker does the
  * work. */

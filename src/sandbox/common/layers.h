@@ -30,7 +30,7 @@ struct layers {
 	bool copy;	     /* the backend has a copy of the workspace: set before layers_scan */
 };
 
-/* Names that cannot be, two of one name, a state folder that is not absolute. */
+/* Names that cannot be, two of one name, a state directory that is not absolute. */
 NODISCARD int layers_check(const struct box_opts *o, struct err *err);
 void layers_take(struct layers *l, const struct box_opts *o); /* copies */
 void layers_release(struct layers *l);

@@ -366,7 +366,7 @@ void mirror_answer(const char *out, size_t len, int code, int signal, const char
 	done(self, NULL, 0, &err);
 }
 
-/* --- the folder here --- */
+/* --- the directory here --- */
 
 static int open_here(const struct mirror *m, struct err *err)
 {

@@ -1,8 +1,8 @@
-/* The workspace of a box that lies elsewhere, mirrored in a folder of ours (folder.h), so
- * that snapshots, diffs, rollbacks and forks work on the folder as they do for a box on this
+/* The workspace of a box that lies elsewhere, mirrored in a directory of ours (directory.h), so
+ * that snapshots, diffs, rollbacks and forks work on the directory as they do for a box on this
  * machine:
  *
- *   mirror_push   the folder goes over: at the beginning
+ *   mirror_push   the directory goes over: at the beginning
  *   mirror_pull   what has changed over there comes here: before a snapshot
  *   mirror_news   the same comes unasked with the end of a command, so that the pull after it
  *                 asks nothing
@@ -29,7 +29,7 @@ typedef void mirror_done_fn(void *self, const char *out, size_t len, const struc
 struct mirror_opts {
 	struct loop *loop;
 	struct folder *folder; /* borrowed, filled; its workspace/ is one side */
-	const char *far_root;  /* the folder over there, absolute */
+	const char *far_root;  /* the directory over there, absolute */
 	/* Loop: runs the tool with the words @arg (verb and arguments, NULL-terminated; borrowed
 	 * for the call) and @in as its input (borrowed until @done). Answers once, never from
 	 * inside the call; mirror_answer reads what came. */
@@ -67,7 +67,7 @@ NODISCARD int mirror_push(struct mirror *m, struct err *err);
 /* @ended: a command has just ended, and the news of its end suffice (after mirror_stirred).
  * Otherwise, or without news, the other side is asked. */
 NODISCARD int mirror_pull(struct mirror *m, bool ended, struct err *err);
-/* @under: the folder below workspace/ that the plan is for, "" for itself. */
+/* @under: the directory below workspace/ that the plan is for, "" for itself. */
 NODISCARD int mirror_apply(struct mirror *m, const char *under, const char *plan, size_t len,
 			   const int *fds, size_t nr_fds, struct err *err);
 

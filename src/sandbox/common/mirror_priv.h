@@ -30,7 +30,7 @@ struct mirror_news {
 	size_t nr_want, cap_want;
 	const struct manifest_entry **removed; /* topmost only, of the old one */
 	size_t nr_removed, cap_removed;
-	/* folders that their owner may not write into: for the time of the plan he may */
+	/* directories that their owner may not write into: for the time of the plan he may */
 	struct strv opened;
 	struct listing *now;
 	const struct manifest_entry **set; /* new or different, parents first */

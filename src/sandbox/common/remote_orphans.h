@@ -1,5 +1,5 @@
-/* What boxes may have left where this machine's own clean-up does not reach: written down below the
- * box's state folder before it is made, taken away once it is known to be gone. What a killed
+/* What boxes may have left where the host's own clean-up does not reach: written down below the
+ * box's state directory before it is made, taken away once it is known to be gone. What a killed
  * supervisor leaves is therefore told by `sandglass doctor --paths`. Any thread. */
 #ifndef SANDBOX_COMMON_REMOTE_ORPHANS_H
 #define SANDBOX_COMMON_REMOTE_ORPHANS_H

@@ -52,7 +52,7 @@ static struct run *container_run_prepare(struct box *b, const struct run_opts *o
 	return guest_drive(c->loop, c->guest, &c->env, NULL, o, ops, self);
 }
 
-/* --- files: of the copy on this machine --- */
+/* --- files: of the copy on the host --- */
 
 static void container_box_read(struct box *b, const char *path, size_t max, box_done_fn *done,
 			       void *self)

@@ -212,7 +212,7 @@ static void container_open_too_late(void *self)
 	container_open_fail(c, &err);
 }
 
-/* The path may be longer than a socket's address: bound from inside its folder. */
+/* The path may be longer than a socket's address: bound from inside its directory. */
 static int listen_for_guest(struct container *c, struct err *err)
 {
 	CLEANUP(fd_close) int dir = open(c->run_dir, O_PATH | O_DIRECTORY | O_CLOEXEC);

@@ -102,7 +102,7 @@ static bool image_matches(const char *pattern, const char *path)
 	if (n >= sizeof(at))
 		return false;
 	memcpy(at, path, n + 1);
-	for (;;) { /* a pattern for a folder is one for all in it */
+	for (;;) { /* a pattern for a directory is one for all in it */
 		if (glob_match(GLOB_PATH, pattern, at, strlen(at)))
 			return true;
 		char *slash = strrchr(at, '/');

@@ -1,23 +1,23 @@
 /* What a container begins with. Options of a box, one of:
  *
  *   "image": NAME               of the engine; fetched if it has none ("pull": false: never)
- *   "image": {"dir": FOLDER}    a root file system on this machine, given to the engine once
- *   "build": FOLDER | FILE      a folder with a Dockerfile, or the Dockerfile itself in its folder
+ *   "image": {"dir": FOLDER}    a root file system on the host, given to the engine once
+ *   "build": FOLDER | FILE      a directory with a Dockerfile, or the Dockerfile in its directory
  *   "build": {"dir": FOLDER, "file": "Dockerfile", "args": {NAME: VALUE}, "net": "none" | "host" |
  *   ...}
  *
- * A folder becomes an image named by the hash of its content (and of file and args), so it is
- * packed each time and built once. What .dockerignore names is left out, as engines' own clients do
- * it. */
+ * A directory becomes an image named by the hash of its content (and of file and args), so it is
+ * packed each time and built once. What .dockerignore names is left out, as engines' own clients
+ * do it. */
 #ifndef SANDBOX_CONTAINER_IMAGE_H
 #define SANDBOX_CONTAINER_IMAGE_H
 
 #include "sandbox/container/engine.h"
 
 struct image {
-	char *name; /* at the engine; of a folder known after image_pack */
+	char *name; /* at the engine; of a directory known after image_pack */
 	bool pull;
-	char *dir, *file; /* folder; Dockerfile in it, NULL: a root file system */
+	char *dir, *file; /* directory; Dockerfile in it, NULL: a root file system */
 	json_t *args;
 	char *net;
 	struct buf tar;

@@ -61,7 +61,7 @@ struct guest_attach {
 	/* NULL: the default set (sandbox/guest/guest_rules.c) with @extra on top */
 	const struct guest_rule *rules;
 	size_t nr_rules;
-	/* named roots, the private temporary folder of a reduced box, ... */
+	/* named roots, the private temporary directory of a reduced box, ... */
 	const struct guest_rule *extra;
 	size_t nr_extra;
 	/* refuse TCP but for @ports: only where the network namespace is not empty */

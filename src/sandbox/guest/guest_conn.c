@@ -21,7 +21,7 @@ struct guest_conn {
 	size_t credit;	/* what we may send */
 	size_t owed;
 	bool in_over, eof_wanted, eof_done;
-	char *dir; /* of a listener: private folder with the socket "s" */
+	char *dir; /* of a listener: private directory with the socket "s" */
 };
 
 static void guest_conn_on_events(void *self, int fd, unsigned events);
@@ -214,7 +214,7 @@ static struct sockaddr_un guest_conn_address(const char *dir)
 	return at;
 }
 
-/* The folder is ours alone (0700), so nobody else can pretend to be in the box. */
+/* The directory is ours alone (0700), so nobody else can pretend to be in the box. */
 int guest_conn_listen(struct guest *g, uint64_t id, struct err *err)
 {
 	char dir[] = "/tmp/sandglass-listen-XXXXXX";

@@ -65,7 +65,7 @@ size_t guest_rules_shared(const struct guest_rule **out)
 	return ARRAY_LEN(guest_rules_common);
 }
 
-/* The workspace and the home folder are mounted last. */
+/* The workspace and the home directory are mounted last. */
 static bool guest_rules_wanted(const struct guest_attach *a, const struct guest_rule *r)
 {
 	bool late = strcmp(r->path, "/workspace") == 0 || strcmp(r->path, "/home/agent") == 0;

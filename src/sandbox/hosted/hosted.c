@@ -46,7 +46,7 @@ struct file {
 	char *seen;	      /* read: what the last piece said of the file */
 	bool another;	      /* which was another one by then */
 	unsigned anew;	      /* it has been read again so often */
-	json_t *stat, *stats; /* of the file; of the entries of a folder */
+	json_t *stat, *stats; /* of the file; of the entries of a directory */
 	struct err err;
 };
 

@@ -41,7 +41,7 @@ struct remote {
 	struct box b; /* first */
 	struct remote_provider *of;
 	struct loop *loop;
-	char *name, *base /* folder in the box for what we keep there */, *owner;
+	char *name, *base /* directory in the box for what we keep there */, *owner;
 	struct strv env;
 	json_t *options, *box; /* given; as the plugin keeps it */
 	struct book_entry *book;
@@ -153,7 +153,7 @@ void hosted_put_packed(struct remote *r, const char *path, const void *gz, size_
 /* --- hosted_tree.c --- */
 extern const struct box_tree_ops hosted_tree;
 NODISCARD int hosted_tree_take(struct remote *r, const struct box_opts *o, struct err *err);
-void hosted_tree_fill(struct remote *r, loop_fn *done); /* the folder here; then done(r) */
+void hosted_tree_fill(struct remote *r, loop_fn *done); /* the directory here; then done(r) */
 /* our program and the files over there; then done(r) */
 void hosted_tree_send(struct remote *r, loop_fn *done);
 void hosted_tree_over(struct remote *r); /* nobody waits for its files now */

@@ -1,4 +1,4 @@
-/* The workspace of a rented box: a folder of ours that mirrors it (mirror.h), so that its
+/* The workspace of a rented box: a directory of ours that mirrors it (mirror.h), so that its
  * trees are looked at here. Our guest program goes over once and does there what the mirror asks
  * for. */
 #include <fcntl.h>

@@ -254,7 +254,7 @@ static bool check_cgroups(json_t *list)
 	return v1 || v2;
 }
 
-/* An idmapped clone of the folder for temporary files; only root needs it. */
+/* An idmapped clone of the directory for temporary files; only root needs it. */
 static struct tried try_idmap(void)
 {
 	int ready[2];

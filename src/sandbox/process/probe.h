@@ -1,4 +1,4 @@
-/* What this machine can do for boxes, as `doctor` prints it. Blocking, some milliseconds; makes and
+/* What the host can do for boxes, as `doctor` prints it. Blocking, some milliseconds; makes and
  * removes what it tries. Nothing is believed from version numbers where it can be tried. */
 #ifndef SANDBOX_PROCESS_PROBE_H
 #define SANDBOX_PROCESS_PROBE_H
@@ -9,7 +9,8 @@
  * "checks":[{"name","ok":bool,"value":text,"why":text,"fix":text}]}; "ok": a sandbox of some
  * isolation level can be opened. Returns owned. */
 json_t *probe_process(void);
-/* Tool folders outside /usr that a project may need read only: [{"path","what"}]. Returns owned. */
+/* Tool directories outside /usr that a project may need read only: [{"path","what"}]. Returns
+ * owned. */
 json_t *probe_tool_roots(void);
 
 #endif

@@ -3,7 +3,7 @@
  * effort" where no cgroup bounds memory; "reduced" where there are no namespaces. What a box lacks
  * against enforced is text in the result of open ("lacks").
  *
- * Options of its own (box_opts.driver): "lowers": {"NAME": [folder, ..]}: immutable uppers of
+ * Options of its own (box_opts.driver): "lowers": {"NAME": [directory, ..]}: immutable uppers of
  * another box, newest first, between the upper and the repository of that name ("" the workspace,
  * ":home" /home/agent): how a fork is opened. */
 #ifndef SANDBOX_PROCESS_PROCESS_H
@@ -25,7 +25,7 @@ void process_pool_drain(struct loop *l, loop_fn *done, void *self);
  * warm opens sooner. To be said again to a new launcher. */
 void process_ahead(void);
 
-/* What folders are called that are made ahead beside the states of boxes. Those of a supervisor
+/* What directories are called that are made ahead beside the states of boxes. Those of a supervisor
  * that was killed are empty. */
 #define PROCESS_AHEAD ".ready-"
 

@@ -1,4 +1,5 @@
-/* The layers of a workspace while a sandbox opens: staged trees, copies, what the keeper attaches. */
+/* The layers of a workspace while a sandbox opens: staged trees, copies, what the keeper
+ * attaches. */
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -301,7 +302,7 @@ static void on_more(void *self, json_t *body, int *fds, size_t nr, const struct 
 	maybe_attach(p);
 }
 
-/* The folders that only the scan has found. */
+/* The directories that only the scan has found. */
 void ask_for_more(struct process_box *p)
 {
 	struct launcher *la = launcher_current();

@@ -19,7 +19,7 @@ enum { REFILL_MS = 10 };
 
 /* --- requested options --- */
 
-/* The folder below the box's state that holds a layer's upper. */
+/* The directory below the box's state that holds a layer's upper. */
 static char *process_open_state_of(const struct process_box *p, const struct layer *l)
 {
 	if (strcmp(l->name, ":home") == 0)
@@ -363,14 +363,14 @@ static void process_open_fail_early(void *self)
 	open_failed(p, &why);
 }
 
-/* The home folder of a stage is a new one: not for a box that continues a state that is there, or
- * one above another's. */
+/* The home directory of a stage is a new one: not for a box that continues a state that is
+ * there, or one above another's. */
 static bool begins_anew(const struct process_box *p)
 {
 	return p->want[p->layers.nr - 1].lowers.nr == 0 && access(p->state_dir, F_OK) < 0;
 }
 
-/* A warm cell, with the box's folder if it has one. */
+/* A warm cell, with the box's directory if it has one. */
 static void take_warm(struct process_box *p)
 {
 	struct cell_spec spec;

@@ -12,8 +12,7 @@
 #include "sandbox/common/layers.h"
 #include "sandbox/process/process.h"
 
-/* --- process_stage.c: the folders that every box's state has, made before anybody asks for the box
- * --- */
+/* --- process_stage.c: directories of every sandbox's state, made before it is requested --- */
 
 #define STATE_HOME	"home"
 #define STATE_WORKSPACE "workspace"
@@ -25,8 +24,8 @@ struct stage {
 	/* theirs, until the keeper has them; none where the launcher is an ordinary user */
 	int fds[2];
 	size_t nr_fds;
-	/* TREES: waits for the folders, and the cell; ATTACH: for the keeper. SPOILT: it has failed
-	 * there */
+	/* TREES: waits for the directories, and the cell; ATTACH: for the keeper. SPOILT: it has
+	 * failed there */
 	enum stage_step step;
 };
 
@@ -35,16 +34,16 @@ struct stage {
 struct stage *stage_new(struct cell *c, const char *parent);
 void stage_go_on(struct stage *s);	   /* the cell has been sent. @s may be NULL */
 bool stage_settled(const struct stage *s); /* nothing of it is under way; NULL is settled */
-/* Its folder becomes @state_dir, where there must be nothing. Only of a stage that is ready. */
+/* Its directory becomes @state_dir, where there must be nothing. Only of a stage that is ready. */
 NODISCARD int stage_move(struct stage *s, const char *state_dir);
-void stage_free(struct stage **s); /* removes the folder if it was not moved */
+void stage_free(struct stage **s); /* removes the directory if it was not moved */
 
 /* --- process_cell.c --- */
 
 /* All that a cell is made of; two cells with the same key serve the same boxes. */
 struct cell_spec {
 	struct box_limits limits; /* no zeros but cpu_milli and wall_us */
-	const char *const *roots; /* existing folders outside /usr */
+	const char *const *roots; /* existing directories outside /usr */
 	size_t nr_roots;
 	/* root_masks_scan's, one array for each root; NULL: nothing is hidden */
 	const json_t *hide;
@@ -107,13 +106,13 @@ void pool_refill(struct loop *l, struct launcher *la, const struct cell_spec *s,
 struct layer_want {
 	char *state;	    /* below opts.state_dir */
 	struct strv lowers; /* newest first */
-	/* folder below the box's state with the .git that was put together; NULL: none */
+	/* directory below the box's state with the .git that was put together; NULL: none */
 	char *git;
 	/* below the box's state: of a repository whose files could not be given to the box; NULL:
 	 * none */
 	char *copy;
 	json_t *trees; /* answer of the launcher */
-	/* and its answer for that folder and for objects elsewhere; NULL: not asked for */
+	/* and its answer for that directory and for objects elsewhere; NULL: not asked for */
 	json_t *more;
 };
 
@@ -145,7 +144,7 @@ struct process_box {
 	size_t copies_asked, copies_here;
 	/* what was known only after the scan; its descriptors are the last ones */
 	size_t more_asked, more_here, nr_more_fds;
-	/* trees: those of the home folder first, until it has been sent; then as the keeper's
+	/* trees: those of the home directory first, until it has been sent; then as the keeper's
 	 * request counts */
 	int fds[512];
 	size_t nr_fds, nr_home_fds;

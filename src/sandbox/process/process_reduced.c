@@ -23,7 +23,7 @@ struct reduced {
 	unsigned uid;
 	uint64_t box;
 	struct folder *folder;
-	const char *root; /* of the folder; every uid may pass through it */
+	const char *root; /* of the directory; every uid may pass through it */
 	int pid, pidfd;
 	struct guest *guest;
 	bool ended;

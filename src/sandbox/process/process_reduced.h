@@ -1,6 +1,6 @@
 /* Profile reduced of the process driver: no namespaces and no mounts, as in a plain container
  * started as root. The guest runs alone under a uid of its own, behind landlock, seccomp (no
- * internet sockets) and rlimits; the workspace is a copy below the state folder. */
+ * internet sockets) and rlimits; the workspace is a copy below the state directory. */
 #ifndef SANDBOX_PROCESS_PROCESS_REDUCED_H
 #define SANDBOX_PROCESS_PROCESS_REDUCED_H
 

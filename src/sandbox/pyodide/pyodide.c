@@ -302,7 +302,7 @@ static int check_node(const char *folder, struct err *err)
 		folder);
 }
 
-/* Folders that a process box sees anyway need no root. */
+/* Directories that a process box sees anyway need no root. */
 static void pyodide_add_root(struct strv *roots, const char *folder)
 {
 	if (strncmp(folder, "/usr/", 5) != 0)

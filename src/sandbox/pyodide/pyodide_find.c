@@ -1,4 +1,4 @@
-/* node, the npm package, and the folder with our files for them. */
+/* node, the npm package, and the directory with our files for them. */
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
@@ -74,7 +74,7 @@ static int find_node(const char *named, struct pyodide_place *out, struct err *e
 		"backend pyodide needs node 20 or later: none is in PATH; install it, or name one with node =");
 }
 
-/* The folder two above a program: /usr/local of /usr/local/bin/node. */
+/* The directory two above a program: /usr/local of /usr/local/bin/node. */
 static char *pyodide_find_prefix_of(const char *program)
 {
 	char *p = mem_strdup(program);

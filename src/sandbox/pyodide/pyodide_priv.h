@@ -10,7 +10,7 @@
 
 struct pyodide_place {
 	char *node, *package, *version; /* absolute, without links; of the package */
-	char *store;			/* our folder: engine.mjs, engine.py and the memory image */
+	char *store;			/* ours: engine.mjs, engine.py, and the memory image */
 	char *memory;			/* the image; may not be there yet */
 };
 /* Looks for what the options name, or else where npm puts it. One line says what is missing and how

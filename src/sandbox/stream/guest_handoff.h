@@ -30,7 +30,7 @@ struct handover *guest_handoff_new(struct loop *l, int fd, const struct handover
 void guest_handoff_free(struct handover **h); /* no callbacks; NULL inside is fine */
 
 /* A script for sh as one line: @name is the box's, plain; @dir where to keep things, NULL: the
- * cache folder there. Reads our guest program (for its size and hash). */
+ * cache directory there. Reads our guest program (for its size and hash). */
 NODISCARD int guest_handoff_script(const char *name, const char *dir, struct buf *out,
 				   struct err *err);
 

@@ -220,7 +220,7 @@ static void ssh_on_ended(void *self, int pidfd, unsigned events)
 	(void)!proc_reap(pidfd, &status, &ignored);
 	loop_fd_free(&s->watch_pid);
 	loop_timer_free(&s->patience);
-	/* it ended with the script, which removes the folder; or never came so far */
+	/* it ended with the script, which removes the directory; or never came so far */
 	if (status < 255 || !s->f.root)
 		remote_orphans_gone(s->f.state_dir);
 	if (s->left) {
@@ -268,7 +268,7 @@ static int ssh_spawn(struct ssh *s, const char *script, int sock, int said, stru
 			  &s->pidfd, err);
 }
 
-/* A name for the folder over there: who looks into it shall see whose it is. */
+/* A name for the directory over there: who looks into it shall see whose it is. */
 static char *ssh_box_name(const struct far *f)
 {
 	struct hash h;
@@ -335,7 +335,7 @@ static void ssh_gone(void *self)
 	stream_backend_gone(self);
 }
 
-/* The channel is closed: the guest ends, the script removes the folder, ssh ends with it. */
+/* The channel is closed: the guest ends, the script removes the directory, ssh ends with it. */
 static void leave_ssh(struct far *f)
 {
 	struct ssh *s = ssh_of(f);

@@ -20,11 +20,11 @@ struct far;
 
 struct far_kind {
 	const struct driver *driver;
-	const char *folder; /* name of the copy below the box's state folder */
-	/* The folder here is the box's own: no mirror. */
+	const char *folder; /* name of the copy below the box's state directory */
+	/* The directory here is the box's own: no mirror. */
 	bool here;
 	/* What commands may touch: everything that their user may, or (FAR_SHARED) the system to
-	 * read and the box's folders to write, or (FAR_OWN) all of a machine that is the box's
+	 * read and the box's directories to write, or (FAR_OWN) all of a machine that is the box's
 	 * alone. */
 	enum far_wall { FAR_NONE, FAR_SHARED, FAR_OWN } wall;
 	const char *profile; /* with FAR_SHARED: where the kernel there has landlock; else "none" */

@@ -1,4 +1,4 @@
-/* A copy of a tree for the profile without overlays: regular files, folders and symbolic links,
+/* A copy of a tree for the profile without overlays: regular files, directories and symbolic links,
  * masks applied, everything given to one owner. Sockets, fifos and devices are left out. Worker
  * threads. */
 #ifndef SANDBOX_VIEW_COPY_H
@@ -16,11 +16,11 @@ struct copy_owner {
 /* @to must not exist; on failure it may be half made. */
 NODISCARD int copy_tree(const char *from, const char *to, const struct masks *masks,
 			const struct copy_owner *owner, struct err *err);
-/* A file or folder @at of the tree @from, with the masks of the tree; the folder that it goes into
- * is there. */
+/* A file or directory @at of the tree @from, with the masks of the tree; the directory that it
+ * goes into is there. */
 NODISCARD int copy_part(const char *from, const char *at, const char *to, const struct masks *masks,
 			const struct copy_owner *owner, struct err *err);
-/* a folder of mode 0700 */
+/* a directory of mode 0700 */
 NODISCARD int copy_empty(const char *to, const struct copy_owner *owner, struct err *err);
 
 #endif

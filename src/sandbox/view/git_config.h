@@ -28,7 +28,7 @@ struct git_config_of {
 	const char *branch;  /* short name */
 };
 
-/* Appends what @text says. @dir: the folder of the file, for includes by relative path; NULL:
+/* Appends what @text says. @dir: the directory of the file, for includes by relative path; NULL:
  * nothing is included. */
 void git_settings_read(struct git_settings *s, const char *text, size_t len, const char *dir,
 		       const struct git_config_of *of);
@@ -57,7 +57,7 @@ struct git_shown {
 	/* the directory of the file, absolute: relative paths start there */
 	const char *git_dir;
 	const char *workspace; /* absolute; a work tree in it stays known */
-	bool moved;	       /* its work tree is the folder that it is shown in */
+	bool moved;	       /* its work tree is the directory that it is shown in */
 	/* of a subdirectory: the whole repository's sparse patterns don't apply */
 	bool part;
 	bool programs;		   /* programs of /usr can be run (the sandbox shares it) */

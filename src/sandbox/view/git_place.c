@@ -79,7 +79,7 @@ static char *read_pointer(const char *dir, const char *name, const char *prefix)
 
 /* --- objects --- */
 
-/* Nothing but what git puts there: a folder of something else must not be shown because a file
+/* Nothing but what git puts there: a directory of something else must not be shown because a file
  * names it. */
 static bool like_objects(const char *dir)
 {

@@ -189,7 +189,7 @@ static bool put_setting(struct buf *out, const struct git_setting *s)
 	return changed;
 }
 
-/* The way from folder @from to @to, both absolute and without links. */
+/* The way from directory @from to @to, both absolute and without links. */
 static char *relative_path(const char *from, const char *to)
 {
 	CLEANUP(buf_release) struct buf out = BUF_INIT;

@@ -105,7 +105,7 @@ static int git_sub_write_index(const struct git_made *m, const char *to,
 	return rc < 0 ? -1 : file_write_renamed(path, out.data, out.len, 0644, err);
 }
 
-/* --- patterns of the folders above --- */
+/* --- patterns of the directories above --- */
 
 /* The rest of an anchored pattern below @way ("packages/one"); NULL: it says nothing about what is
  * there. */

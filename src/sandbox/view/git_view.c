@@ -121,8 +121,8 @@ static char *way_to(const char *at, const char *to)
 	return buf_take(&out);
 }
 
-/* .git is a file that leads to another folder of the workspace: by a relative path it leads there
- * in the sandbox, too. */
+/* .git is a file that leads to another directory of the workspace: by a relative path it leads
+ * there in the sandbox, too. */
 static int look_inside(const char *real, const char *at, const struct git_place *p,
 		       const struct git_view_how *how, const struct git_shown *shown,
 		       struct masks *masks, struct err *err)
@@ -276,7 +276,7 @@ static int git_view_give_away(const char *path, const struct git_owner *owner, s
 		       : 0;
 }
 
-/* Folders above a .git, as they are on the host: they lie above the repository's own. */
+/* Directories above a .git, as they are on the host: they lie above the repository's own. */
 static int make_above(const char *dir, const char *root, const char *at,
 		      const struct git_owner *owner, struct err *err)
 {

@@ -17,7 +17,7 @@
 #include "sandbox/view/git_place.h"
 #include "sandbox/view/masks.h"
 
-/* in a sandbox with mounts: one folder for each directory of objects */
+/* in a sandbox with mounts: one directory for each directory of objects */
 #define GIT_VIEW_STORES "/run/sandglass/git"
 
 /* The environment of commands where /etc/gitconfig is not ours (wire/etc.def has the same for the
@@ -33,7 +33,7 @@
 /* One .git that is put together, or (whole false) one of which only the objects of others are
  * elsewhere. */
 struct git_made {
-	char *at; /* its folder, relative to the workspace; "" */
+	char *at; /* its directory, relative to the workspace; "" */
 	struct git_place place;
 	char *prefix; /* of the workspace in the repository; NULL: the workspace is its top */
 	bool whole;
@@ -62,7 +62,7 @@ void git_view_shown(const char *dir, const struct git_view_how *how, const struc
 NODISCARD int git_view_look(const char *dir, const struct git_view_how *how,
 			    const struct git_shown *shown, struct masks *masks,
 			    struct git_view *out, struct err *err);
-/* Puts together below @root (a folder that is there), as @uid and @gid. */
+/* Puts together below @root (a directory that is there), as @uid and @gid. */
 struct git_owner {
 	uid_t uid;
 	gid_t gid;
@@ -79,7 +79,7 @@ bool git_view_any(const struct git_view *v, bool copy);
 NODISCARD int git_compose(const struct git_made *m, const char *to, const struct git_shown *shown,
 			  struct err *err);
 
-/* git_sub.c: a subdirectory. Is something in it tracked? Patterns of the folders above that say
+/* git_sub.c: a subdirectory. Is something in it tracked? Patterns of the directories above that say
  * something about what is in it. Makes of @to, where the files of the whole repository are, the
  * subdirectory's. */
 bool git_sub_tracked(const struct git_place *p, const char *prefix);

@@ -124,11 +124,11 @@ struct walk {
 	struct tracked *tracked;
 	struct look *look;
 	struct own_places own;
-	int filled;	 /* how many folders above are filled by tools */
-	struct buf path; /* of the folder that is being listed, "" or ending in a slash */
+	int filled;	 /* how many directories above are filled by tools */
+	struct buf path; /* of the directory that is being listed, "" or ending in a slash */
 	uid_t owner;
 	gid_t group;
-	int closed;	 /* how many folders above the sandbox's user may not enter */
+	int closed;	 /* how many directories above the sandbox's user may not enter */
 	const char *top; /* of the repository */
 	const struct git_shown *shown;
 	struct err *err;

@@ -34,7 +34,7 @@ struct masks {
 	/* not masked, and its mode keeps the sandbox's user out; the first
 	 * MASKS_UNREADABLE_SHOWN */
 	struct strv unreadable;
-	/* folders that have a .git of any kind, "" for the repository itself */
+	/* directories that have a .git of any kind, "" for the repository itself */
 	struct strv git_at;
 };
 enum { MASKS_FOREIGN_SHOWN = 50, MASKS_UNREADABLE_SHOWN = 200 };
@@ -47,7 +47,7 @@ NODISCARD int masks_scan(const char *dir, const struct strv *expose, struct mask
 struct git_shown;
 NODISCARD int masks_scan_as(const char *dir, const struct strv *expose,
 			    const struct git_shown *shown, struct masks *out, struct err *err);
-/* Git's own files in folder @at of @dir that is a git directory under another name. */
+/* Git's own files in directory @at of @dir that is a git directory under another name. */
 NODISCARD int masks_git_dir(const char *dir, const char *at, const struct strv *expose,
 			    const struct git_shown *shown, struct masks *out, struct err *err);
 /* @path is shown with @text, which is taken, unless something is masked there already. */
@@ -56,7 +56,7 @@ void masks_show(struct masks *m, const char *path, const char *why, struct buf *
 void masks_hide(struct masks *m, const char *path);
 void masks_release(struct masks *m);
 
-/* The rule for names alone. @dir: it is a folder. */
+/* The rule for names alone. @dir: it is a directory. */
 bool masks_name_suspect(const char *name, bool dir);
 /* It holds certificates in PEM form and nothing beside them that could be secret. */
 bool masks_certificates_only(const char *text, size_t len);

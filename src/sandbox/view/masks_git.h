@@ -7,11 +7,11 @@
 
 struct tracked;
 
-/* @dir: the folder that holds .git. No or an unreadable index gives an empty set: then everything
- * is untracked. */
+/* @dir: the directory that holds .git. No or an unreadable index gives an empty set: then
+ * everything is untracked. */
 struct tracked *tracked_read(int dir);
-/* The same for a repository that was found (git_place.h); @prefix: only what is below this folder,
- * without it; borrowed for the call. */
+/* The same for a repository that was found (git_place.h); @prefix: only what is below this
+ * directory, without it; borrowed for the call. */
 struct git_place;
 struct tracked *tracked_none(void);
 struct tracked *tracked_of(const struct git_place *p, const char *prefix);

@@ -13,13 +13,13 @@
 #include "sandbox/view/masks.h"
 
 struct look;
-/* @dir: the repository's folder, open; its cache is named after it. */
+/* @dir: the repository's directory, open; its cache is named after it. */
 struct look *look_begin(int dir);
 void look_end(struct look **l, struct masks *counts); /* fills looked, reread, unread */
 /* Words for why it is to be hidden (static), or NULL. */
 const char *look_into(struct look *l, int dir, const char *name, const struct stat *st,
 		      bool tracked, bool filled);
-/* A folder that tools fill. */
+/* A directory that tools fill. */
 bool look_filled(const char *name);
 
 #endif

@@ -1,5 +1,5 @@
-/* File systems that are mounted below a repository. An overlay does not see them: the folder that
- * they are mounted on would be empty in a sandbox. Worker threads. */
+/* File systems that are mounted below a repository. An overlay does not see them: the directory
+ * that they are mounted on would be empty in a sandbox. Worker threads. */
 #ifndef SANDBOX_VIEW_MOUNTS_BELOW_H
 #define SANDBOX_VIEW_MOUNTS_BELOW_H
 

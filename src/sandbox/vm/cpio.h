@@ -1,6 +1,6 @@
 /* An archive as the kernel unpacks it for its initial RAM file system: cpio, "new ASCII" form
  * (https://www.kernel.org/doc/html/latest/driver-api/early-userspace/buffer-format.html). All
- * belongs to root, times are 0. Names are relative, folders come before what is in them. Any
+ * belongs to root, times are 0. Names are relative, directories come before what is in them. Any
  * thread. */
 #ifndef SANDBOX_VM_CPIO_H
 #define SANDBOX_VM_CPIO_H

@@ -1,4 +1,4 @@
-/* What a virtual machine boots from: a kernel of this machine with its modules, an initial RAM file
+/* What a virtual machine boots from: a kernel of the host with its modules, an initial RAM file
  * system put together by us (wire/machine.h), a disk for all that is written in it. The disk is the
  * machine's alone and new each time. */
 #ifndef SANDBOX_VM_VM_BOOT_H
@@ -10,7 +10,7 @@
 
 struct vm_boot {
 	char *kernel, *modules; /* paths; NULL: vm_boot_find chooses */
-	char *image;		/* folder with a whole root; NULL: /usr of this machine */
+	char *image;		/* directory with a whole root; NULL: /usr of the host */
 	char *disk;		/* path of the file to be made */
 	int64_t disk_bytes;
 	unsigned uid, gid; /* whose the disk is */

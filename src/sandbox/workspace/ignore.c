@@ -23,7 +23,7 @@ struct pattern {
 struct rules {
 	char *dir; /* "" or "a/b" */
 	size_t dir_len;
-	const struct rules *above; /* of the nearest folder over it that has any; NULL = none */
+	const struct rules *above; /* of the nearest directory over it that has any; NULL = none */
 	struct pattern *item;
 	size_t nr, cap;
 };
@@ -259,9 +259,9 @@ static struct rules *ignore_load_rules(struct ignore *ig, const char *dir, size_
 	return r;
 }
 
-/* Folders lie as deep as a box likes: each remembers who has something to say above it, so that
- * nobody climbs in vain. The recursion ends at the first folder that is known, which is the parent
- * when a walk comes from above. */
+/* Directories lie as deep as a box likes: each remembers who has something to say above it, so
+ * that nobody climbs in vain. The recursion ends at the first directory that is known, which is
+ * the parent when a walk comes from above. */
 static struct rules *rules_of(struct ignore *ig, const char *dir, size_t len)
 {
 	size_t at;

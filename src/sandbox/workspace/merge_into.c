@@ -16,7 +16,7 @@ static bool maybe_there(const char *dir, const char *name)
 	return access(path, F_OK) == 0 || (errno != ENOENT && errno != ENOTDIR);
 }
 
-/* As git looks for it: here and in every folder above. */
+/* As git looks for it: here and in every directory above. */
 static bool maybe_repository(char *dir)
 {
 	for (;;) {

@@ -1,4 +1,4 @@
-/* A command that was not found in a box: is its program on this machine, and which folder would
+/* A command that was not found in a box: is its program on the host, and which directory would
  * bring it in? */
 #include <limits.h>
 #include <stdlib.h>
@@ -26,7 +26,7 @@ static char *missing_word(const char *text, const json_t *args)
 	return json_is_string(first) ? mem_strdup(json_string_value(first)) : NULL;
 }
 
-/* The folder to give so that a program runs with what belongs to it: ~/.cargo for
+/* The directory to give so that a program runs with what belongs to it: ~/.cargo for
  * ~/.cargo/bin/cargo, /opt/go for /opt/go/bin/go. */
 static char *box_missing_root_of(const char *program)
 {

@@ -35,8 +35,8 @@ struct box_states {
 	bool keep; /* beyond the end of the session */
 };
 
-/* What FOLDER/.ids says; makes it where there is none. A folder of a session that was resumed, and
- * has none, is one with names. */
+/* What FOLDER/.ids says; makes it where there is none. A directory of a session that was
+ * resumed, and has none, is one with names. */
 static int read_ids_from(struct box_states *b, const char *folder, bool was_there, struct err *err)
 {
 	char text[32];

@@ -14,7 +14,7 @@
 
 #include "supervisor/core/core.h"
 
-/* The folder of the session, whose supervisor this is. */
+/* The directory of the session, whose supervisor this is. */
 NODISCARD int box_state_init(struct super *s, struct err *err);
 /* The state of the sandbox @id, which had @name. Returns owned. */
 char *box_state_dir(const struct super *s, uint64_t id, const char *name);

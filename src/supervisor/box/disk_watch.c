@@ -19,7 +19,7 @@ struct disk_use {
 struct disk_watch {
 	struct super *s;
 	uint64_t box;
-	char *dir; /* of ours: uppers and work folders */
+	char *dir; /* of ours: uppers and work directories */
 	struct loop_timer *timer;
 	struct disk_use limit;	/* bytes 0: none */
 	struct disk_use used;	/* when its files were last looked at */

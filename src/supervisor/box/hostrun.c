@@ -220,7 +220,7 @@ static void wipe_env(struct strv *env)
 	strv_release(env);
 }
 
-/* env -C DIR ARGV: coreutils changes the folder for us, after the fork that we do not do
+/* env -C DIR ARGV: coreutils changes the directory for us, after the fork that we do not do
  * ourselves. */
 static void full_argv(const struct action_spec *spec, struct strv *out)
 {

@@ -1,4 +1,4 @@
-/* Commands on this machine outside any box (sg.host.exec, sg.host.push), as the effector of host
+/* Commands on the host outside any box (sg.host.exec, sg.host.push), as the effector of host
  * actions. They run with the supervisor's own rights; that is why no rule allows them by default.
  * Not a sandbox driver: nothing is contained. */
 #ifndef SUPERVISOR_BOX_HOSTRUN_H

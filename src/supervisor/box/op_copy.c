@@ -1,4 +1,4 @@
-/* put and get: single files between this machine and a box. They leave the box, so no rule allows
+/* put and get: single files between the host and a box. They leave the box, so no rule allows
  * them by default. */
 #include <fcntl.h>
 #include <stdlib.h>
@@ -52,9 +52,8 @@ static void put_done(void *self, json_t *result, const struct err *err)
 	copy_end(cp, err ? NULL : bytes_body((size_t)json_int(result, "size", 0)), err);
 }
 
-/* --- what was got is on disk before its action ends. Many that come at once (a folder) share one
- * sync of the file system: each
- * has been written when the worker begins. --- */
+/* --- Files from the sandbox are on disk before their action ends. Many at once (a directory) share
+ * one sync of the file system: each is written before the worker starts. --- */
 
 struct flush {
 	struct loop *loop;

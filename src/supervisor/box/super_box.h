@@ -51,7 +51,7 @@ uint64_t super_box_caller(void *super, uint64_t box, const json_t *argv, const c
 /* proxies_allowed (inside/proxy.h) of @box. */
 uint64_t super_box_allowed(struct super *s, uint64_t box, uint64_t agent, enum action_kind kind,
 			   const char *id, const char *what);
-/* box_missing.c. A command ended 127. If its program exists on this machine outside the box,
+/* box_missing.c. A command ended 127. If its program exists on the host outside the box,
  * appends the line that names the option. */
 bool super_box_explain_missing(struct super *s, const char *stderr_text, const json_t *args,
 			       struct buf *out);

@@ -23,11 +23,11 @@ struct trees *super_trees_new(struct super *s, struct box *b, const char *name,
 void super_trees_free(struct trees **t);
 bool trees_busy(const struct trees *t);
 struct trees *super_box_trees(struct super *s, uint64_t box); /* NULL when it has none */
-/* Its @i-th repository: name below /workspace ("" = itself) and host folder (NULL = none). false:
- * there are fewer. */
+/* Its @i-th repository: name below /workspace ("" = itself) and host directory (NULL = none).
+ * false: there are fewer. */
 bool trees_repo(const struct trees *t, size_t i, const char **name_out, const char **dir_out);
-/* The host folder of its (first) repository, and the ref that the last merge back made; NULL when
- * there is none. Borrows. */
+/* The host directory of its (first) repository, and the ref that the last merge back made; NULL
+ * when there is none. Borrows. */
 void trees_merged(const struct trees *t, const char **dir_out, const char **ref_out);
 
 /* Loop: brings the files of @t to those of box @from at event @n, then answers @c as box.open

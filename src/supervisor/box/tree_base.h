@@ -8,7 +8,8 @@
 
 struct tree_base;
 
-/* After the first snapshot. Queues the listing of every layer that has a folder of the user's. */
+/* After the first snapshot. Queues the listing of every layer that has a directory of the
+ * user's. */
 void tree_base_begin(struct trees *t);
 /* Stops hashing; its thread then ends. */
 void tree_base_end(struct trees *t);

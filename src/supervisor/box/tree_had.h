@@ -1,4 +1,4 @@
-/* What earlier merges of a box have brought to a folder, read from the recording. */
+/* What earlier merges of a box have brought to a directory, read from the recording. */
 #ifndef SUPERVISOR_BOX_TREE_HAD_H
 #define SUPERVISOR_BOX_TREE_HAD_H
 
@@ -7,7 +7,7 @@
 
 struct tree_had {
 	struct ws_merged merged;
-	/* tree of the folder as it was when the box was opened; null = not known */
+	/* tree of the directory as it was when the box was opened; null = not known */
 	struct object_id opening;
 };
 

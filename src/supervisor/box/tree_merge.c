@@ -385,8 +385,8 @@ static void merge_answer(struct call *c, const struct action_result *res)
 	call_answer(c, v);
 }
 
-/* What can be known before a person is asked: there is a folder, and git knows it if commits are to
- * be made. */
+/* What can be known before a person is asked: there is a directory, and git knows it if commits
+ * are to be made. */
 static int may_merge(const struct trees *t, enum merge_mode mode, const char *into, struct err *err)
 {
 	size_t nr = 0;

@@ -334,7 +334,7 @@ static void super_net_on_listening(void *self, json_t *result, const struct err 
 		.allow = (const char *const *)n->allow.item,
 		.nr_allow = n->allow.nr,
 		.http = true,
-		/* tests: servers of their own on this machine */
+		/* tests: servers of their own on the host */
 		.local = getenv("SANDGLASS_EGRESS_LOCAL") != NULL,
 	};
 	n->egress = egress_new(n->s->loop, fd, &o, &egress_ops, n);

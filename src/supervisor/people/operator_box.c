@@ -146,7 +146,7 @@ static void operator_box_on_listed(void *self, json_t *result, const struct err 
 		operator_box_look_end(l, NULL, err);
 		return;
 	}
-	json_put_str(out, "kind", err ? l->kind : "dir"); /* a link that leads to a folder is one */
+	json_put_str(out, "kind", err ? l->kind : "dir"); /* a link to a directory counts as one */
 	if (!err)
 		json_put(out, "entries", names_and_kinds(json_object_get(result, "entries")));
 	operator_box_look_end(l, out, NULL);

@@ -7,7 +7,7 @@
 
 #include "supervisor/people/super_cmd.h"
 
-/* @path of @box to or from @host, an absolute path of this machine. The answer comes by the ticket:
+/* @path of @box to or from @host, an absolute path of the host. The answer comes by the ticket:
  * {"action","bytes"}, or {"action","held":why}. */
 void operator_box_copy(const struct ask_for *a, uint64_t box, bool put, const char *path,
 		       const char *host);
@@ -15,7 +15,7 @@ void operator_box_copy(const struct ask_for *a, uint64_t box, bool put, const ch
  * shows no files. */
 NODISCARD int operator_box_snapshot(const struct ask_for *a, uint64_t box, const char *label,
 				    struct err *err);
-/* What is at @path. The answer: {"kind"}, of a folder also "entries": [{name, kind, mode}]
+/* What is at @path. The answer: {"kind"}, of a directory also "entries": [{name, kind, mode}]
  * (driver.h). No action: names, which the command that asks for them is recorded with, and that
  * before anything is looked at. */
 void operator_box_look(const struct ask_for *a, uint64_t box, const char *path);

@@ -19,7 +19,7 @@ static void preview_put_hash(json_t *o, const char *key, const struct hash *h)
 	json_put_str(o, key, buf_cstr(&hex));
 }
 
-/* --- folders that go --- */
+/* --- directories that go --- */
 
 struct rubbish {
 	struct super *s;

@@ -31,8 +31,8 @@ void preview_box_gone(struct super *s, uint64_t box);
 /* Those under way end as soon as they can; s->background falls when they have. */
 void previews_stop(struct super *s);
 void previews_free(struct super *s);
-/* What a supervisor that was killed left behind: its previews, and folders of boxes that were made
- * ahead. */
+/* What a supervisor that was killed left behind: its previews, and directories of boxes that
+ * were made ahead. */
 void previews_clear(const char *state_dir);
 
 #endif

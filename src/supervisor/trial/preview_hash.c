@@ -28,8 +28,8 @@ static int preview_hash_by_name(const void *a, const void *b)
 	return strcmp(*(char *const *)a, *(char *const *)b);
 }
 
-/* A folder that our uid may not list is its stamp: who writes below it has changed that, or may not
- * either. */
+/* A directory that our uid may not list is its stamp: who writes below it has changed that, or
+ * may not either. */
 static void preview_hash_walk(struct hash_ctx *h, int at, const char *name, int depth)
 {
 	CLEANUP(strv_release) struct strv names = STRV_INIT;

@@ -27,7 +27,7 @@ enum preview_stage {
 /* What the second box changed in one layer. */
 struct preview_layer {
 	char *name;  /* "", NAME, ":home" */
-	char *upper; /* the folder that holds what the second box wrote there */
+	char *upper; /* the directory that holds what the second box wrote there */
 	struct ws *ws;
 	json_t *body; /* of its preview.tree; NULL = nothing */
 	uint64_t seq; /* of that event */

@@ -96,7 +96,7 @@ static void prime_work(void *self)
 	memstore_free(&mem);
 }
 
-/* Where what it writes lies: the newest folder of each layer. */
+/* Where what it writes lies: the newest directory of each layer. */
 static void note_uppers(struct preview *p)
 {
 	CLEANUP(json_release) json_t *seed = p->driver->tree->seed(p->over);

@@ -180,7 +180,7 @@ static NORETURN void play_launcher(int told)
 		for (size_t i = 0; i < nr; i++)
 			if (write(doors[i], "0", 1) != 1)
 				_exit(1);
-		dup2(ready[1], 3); /* no more: as after executing a program only a launcher holds its folders */
+		dup2(ready[1], 3); /* no more: as after executing a program only a launcher holds its directories */
 		if (syscall(SYS_close_range, 4U, ~0U, 0U) < 0 || write(3, "r", 1) != 1)
 			_exit(1);
 		for (;;)

@@ -1,4 +1,4 @@
-/* What the recorder's tests share: a scratch folder of their own (key and anchor too), waiting,
+/* What the recorder's tests share: a scratch directory of their own (key and anchor too), waiting,
  * verifying. */
 #ifndef RECORD_HELP_H
 #define RECORD_HELP_H

@@ -1,5 +1,5 @@
 /* For tests that open real boxes: a launcher, a loop that is turned until something has
- * happened, temporary folders. */
+ * happened, temporary directories. */
 #ifndef BOX_FIXTURE_H
 #define BOX_FIXTURE_H
 
@@ -49,7 +49,7 @@ __attribute__((unused)) static void fx_wait(const bool *here)
 	}
 }
 
-/* The program beside the tests' folder, as the build makes it. */
+/* The program beside the tests' directory, as the build makes it. */
 __attribute__((unused)) static char *fx_program(const char *name)
 {
 	char self[4096];

@@ -39,7 +39,7 @@ static bool own_namespaces(void)
 	return put_file("/proc/self/gid_map", map);
 }
 
-/* Starts one; returns our end of the channel, -1 if this machine cannot. */
+/* Starts one; returns our end of the channel, -1 if the host cannot. */
 UNUSED static int guest_box_start(bool init, pid_t *pid_out)
 {
 	int pair[2], told[2];

@@ -80,7 +80,7 @@ static void one(size_t i)
 	box_end(&b);
 }
 
-/* Any two snapshots, not only neighbours: also over paths that one of them does not speak of. */
+/* Any two snapshots, not only neighbors: also over paths that one of them does not speak of. */
 static void any_two(void)
 {
 	struct ws_box b;

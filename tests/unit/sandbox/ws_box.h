@@ -105,7 +105,7 @@ static bool box_mount(struct ws_box *b)
 	return b->mounted;
 }
 
-/* Makes the folders; the repository ("lower") is empty. */
+/* Makes the directories; the repository ("lower") is empty. */
 __attribute__((unused)) static bool box_init(struct ws_box *b, bool copy)
 {
 	memset(b, 0, sizeof(*b));

@@ -33,7 +33,7 @@ struct merge_box {
 	struct merge_opts o;
 };
 
-/* @make runs in the scratch folder and must leave the target at @dir in it. */
+/* @make runs in the scratch directory and must leave the target at @dir in it. */
 __attribute__((unused)) static bool merge_init(struct merge_box *m, const char *make,
 					       const char *dir, const char *edit)
 {

@@ -272,7 +272,7 @@ void fake_run(const struct fake_opts *o, struct fake_run *r)
 	};
 	if (!mkdtemp(root))
 		abort();
-	unsetenv("MAKELEVEL"); /* a make that a script runs is nobody's child: it would say in which folder it is */
+	unsetenv("MAKELEVEL"); /* a make that a script runs is nobody's child: it would say in which directory it is */
 	unsetenv("MAKEFLAGS");
 	f.root = root;
 	running = &f;

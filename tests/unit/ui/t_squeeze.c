@@ -59,7 +59,7 @@ static void make_frame(struct buf *b)
 	}
 }
 
-/* All that can be seen: a blank shows neither its colour nor that it is bold. */
+/* All that can be seen: a blank shows neither its color nor that it is bold. */
 static char *picture(struct vt *v)
 {
 	CLEANUP(arena_release) struct arena a = ARENA_INIT;
