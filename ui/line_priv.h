@@ -6,7 +6,7 @@
 #include "base/buf.h"
 #include "ui/line.h"
 
-/* What the person's next line is taken for. */
+/* The meaning of the user's next line. */
 enum awaiting {
 	AWAIT_COMMAND,
 	AWAIT_CHOICE,

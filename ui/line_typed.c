@@ -1,4 +1,4 @@
-/* What is typed in line mode: an answer to the prompt that stands (line_ask.c), or a command. */
+/* Input of line mode: an answer to the current prompt (line_ask.c), or a command. */
 #include "ui/line_priv.h"
 
 #include <inttypes.h>
@@ -129,7 +129,7 @@ static void line_typed_decide(struct line *l, const char *word, json_t *opts)
 	send_decision(l, words, 2, opts);
 }
 
-/* What lets it run; where a rule wants the name typed, only after that. */
+/* Sends the approval; if a rule requires a typed name, only after that. */
 static void line_typed_pass(struct line *l, const char *word, json_t *opts)
 {
 	if (!l->type) {
@@ -179,7 +179,8 @@ static void ask_text(struct line *l, enum awaiting what, const char *label)
 
 /* --- a pattern, looked at before it is saved -------------------------------------------------- */
 
-/* What it would let run besides. A pattern for the session is this agent's alone. */
+/* Lists the other actions that it would allow. A pattern for the session applies to this agent
+ * only. */
 static void line_typed_print_others(struct line *l, const json_t *list)
 {
 	const struct model_action *act = model_action(&l->s->model, l->asked);

@@ -1,4 +1,4 @@
-/* What verbs mean when the view has no meaning of its own for them; the ":" line. */
+/* The default meaning of verbs if the view has none of its own; the ":" line. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -189,7 +189,7 @@ static void send_for_agent(struct ui *ui, const struct subject *on, const char *
 		ui_verbs_send1(ui, on, word, a->script ? NULL : a->name);
 }
 
-/* What a script asks: of the agent that is looked at, else the first. */
+/* Opens a question of the script: of the selected agent, else the first. */
 static bool open_question(struct ui *ui, const struct subject *on)
 {
 	const struct model_agent *a = agent_on(ui, on);

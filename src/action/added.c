@@ -29,7 +29,7 @@ static json_t *lifts_of(const struct judgement *j)
 	return names;
 }
 
-/* What the policy says of @a when @rule is one of its rules. */
+/* The verdict about @a with @rule in the policy. */
 static int added_then(struct action *a, const json_t *rule, json_t *out, struct err *err)
 {
 	struct gate *g = a->gate;

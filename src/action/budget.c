@@ -63,7 +63,7 @@ static struct budget *budget_for(struct gate *g, uint64_t agent)
 	return root;
 }
 
-/* Who is charged. A command is its agent's; the connections that it makes are the session's
+/* The budget to charge. A command belongs to its agent; its connections belong to the session
  * alone. */
 static struct budget *budget_of(struct gate *g, const struct action_spec *s)
 {
@@ -77,7 +77,7 @@ static bool budget_counted(const struct action_spec *s)
 	       !(!s->agent && (s->kind == ACT_ROLLBACK || s->kind == ACT_MERGE));
 }
 
-/* What open boxes cost by now; the same is spent when they close. */
+/* The present cost of open sandboxes; the same amount is spent when they close. */
 static void accrue_again(struct gate *g)
 {
 	for (size_t i = 0; i < g->nr_budgets; i++)

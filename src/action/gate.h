@@ -36,7 +36,8 @@ struct gate_ops {
 	void (*on_held)(void *self, uint64_t action, bool held);
 	/* A budget is used up: the session should ask. */
 	void (*on_budget)(void *self, uint64_t agent, const char *what);
-	/* What costs by the hour (rented boxes) is counted now: gate_accrue for each. */
+	/* Adds the present cost of hosted sandboxes, which are paid by the hour: gate_accrue for
+	 * each. */
 	void (*accrue)(void *self);
 	/* DECIDE_KILL: a person wants the agent gone (its held action has been ended as killed, the
 	 * agent is paused). */
@@ -56,8 +57,8 @@ void gate_add_policy(struct gate *g, struct policy *p);
 /* Its rules count no longer; actions already checked keep pointing at them. */
 void gate_retire_policy(struct gate *g, const struct policy *p);
 void gate_set_judge(struct gate *g, const struct gate_judge *j);
-/* What holds for a box: its isolation decides the default verdict when no rule matches; its profile
- * is part of intents. */
+/* Facts about a sandbox: its isolation decides the default verdict if no rule matches; its
+ * isolation level is part of intents. */
 void gate_box(struct gate *g, uint64_t box, enum gate_wall wall, const char *profile,
 	      const char *name);
 /* its open actions end interrupted or cancelled by their effector */
@@ -67,9 +68,9 @@ void gate_box_gone(struct gate *g, uint64_t box);
  * can't). */
 void gate_box_lock(struct gate *g, uint64_t box, bool locked);
 bool gate_box_quiet(const struct gate *g, uint64_t box);
-/* Whose actions run in @box or are about to, each agent once, 0 for the script (but not what it
- * left running in the background, nor what a person does there); none: whose action began there
- * last. How many. */
+/* The agents with running or starting actions in @box, each once, 0 for the script. Background
+ * processes and a user's own commands don't count. Without such an action: the agent of the last
+ * one. Returns the number. */
 size_t gate_box_users(const struct gate *g, uint64_t box, uint64_t **out); /* *out: owned */
 /* The commands and shells that run in @box now, also yours, oldest first. Returns how many. *out:
  * owned; its elements are borrowed */

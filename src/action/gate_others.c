@@ -1,6 +1,6 @@
-/* What else a new waiver or rule answers: held actions that would not have been asked about had it
- * been there before. They are named first (gate_waiver_try, gate_rule); only what was named, and is
- * answered still, goes with the decision. */
+/* Other pending actions that a new session approval or rule decides: those that would not have
+ * required approval under it. They are named first (gate_waiver_try, gate_rule). Only named
+ * actions that still match go with the decision. */
 #include "action/gate_priv.h"
 
 #include <stdlib.h>

@@ -1,4 +1,4 @@
-/* What may run: its turn in its box, the barrier, the effect, the end. */
+/* Running an action: its turn in its sandbox, the barrier, the effect, the end. */
 #include "action/gate_priv.h"
 
 #include <stdlib.h>

@@ -87,7 +87,7 @@ enum policy_default {
 enum policy_risk { RISK_NONE, RISK_LOW, RISK_MEDIUM, RISK_HIGH };
 enum policy_timeout { ON_TIMEOUT_DENY, ON_TIMEOUT_HOLD, ON_TIMEOUT_ALLOW };
 
-/* What stands around the box: decides rule 8. */
+/* The isolation of the sandbox: decides rule 8. */
 enum gate_wall { WALL_BOXED, WALL_CAREFUL, WALL_NONE };
 
 struct filter;
@@ -146,7 +146,7 @@ NODISCARD int waiver_check(enum action_kind kind, const char *pattern, struct er
  * tool? */
 bool waiver_wide(enum action_kind kind, const char *pattern);
 
-/* What is judged. Everything borrowed. */
+/* The subject of a policy check. Everything borrowed. */
 struct policy_subject {
 	const struct action_spec *spec;
 	enum gate_wall wall;

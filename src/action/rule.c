@@ -254,7 +254,7 @@ static void cmd_parts(const struct rule *r, const struct facts *f, uint64_t *yes
 	*yes &= y;
 }
 
-/* What matched, for people: the parts one after another. */
+/* The matching parts as text, one after another. */
 static char *parts_text(const struct facts *f, uint64_t parts)
 {
 	struct buf b = BUF_INIT;

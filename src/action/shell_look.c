@@ -230,7 +230,7 @@ static bool reads_stdin(const struct shell_word *w)
 			       shell_word_begins(w, "/proc/self/fd/"));
 }
 
-/* What @p reads from standard input; NULL if it is not in the line. */
+/* The text that @p reads from standard input; NULL if it is not in the line. */
 static const struct shell_word *stdin_text(const struct shell_part *p)
 {
 	const struct shell_word *here = NULL;

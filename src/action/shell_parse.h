@@ -21,7 +21,7 @@ struct reader {
 	size_t nr_here;
 };
 
-/* What ends a list: the text's end, ")", or inside of case ";;" or esac. */
+/* The end of a list: the text's end, ")", or inside of case ";;" or esac. */
 enum until { UNTIL_END, UNTIL_PAREN, UNTIL_ARM };
 
 int reader_at(const struct reader *r, size_t i); /* the byte @i places on; -1 behind the end */
@@ -58,8 +58,8 @@ bool shell_same_file(const struct shell_word *a, const struct shell_word *b);
 bool shell_is_shell(const char *name);
 /* The text of static words, joined by blanks, read as a line of its own. */
 void shell_look_text(struct shell *s, const struct shell_word *w, size_t nr, int depth);
-/* What this very line has written to @file, as far as it is in it; NULL with @unknown: it has, but
- * who knows what. */
+/* The text that this line has written to @file, as far as the line shows it; NULL with @unknown:
+ * it has written unknown text. */
 const struct shell_word *shell_written(const struct shell *s, const struct shell_word *file,
 				       bool *unknown);
 /* Commands for a shell from the here-document of @p; opaque if it has none. */

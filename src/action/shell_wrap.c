@@ -249,7 +249,7 @@ bool shell_is_wrapper(const char *name)
 	return wrapper_find(name) != NULL;
 }
 
-/* What is found while a wrapper's options are read. */
+/* Results of reading a wrapper's options. */
 struct wrapped {
 	struct shell_part inner;
 	/* xargs -I, parallel {}: words that hold it are not known; empty: none */

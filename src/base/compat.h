@@ -1,4 +1,4 @@
-/* What gnu17 on gcc 12 and clang 14 spell differently, in one place. Every file may include it. */
+/* Differences between gcc 12 and clang 14 in gnu17, in one place. Every file may include it. */
 #ifndef BASE_COMPAT_H
 #define BASE_COMPAT_H
 

@@ -1,6 +1,6 @@
-/* Whose is the other end of a TCP connection that stays on the host? Linux, IPv4 (also spoken
- * by a socket of IPv6). Reads the tables of the network namespace of this process: a peer in
- * another one is not found. */
+/* Finds the owner of the other end of a TCP connection on the host. Linux, IPv4 (also through an
+ * IPv6 socket). Reads the tables of this process's network namespace: a peer in another one is
+ * not found. */
 #ifndef BASE_TCP_PEER_H
 #define BASE_TCP_PEER_H
 

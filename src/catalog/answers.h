@@ -1,4 +1,4 @@
-/* What people answered to actions that asked them: what `policy mine` counts. */
+/* Users' answers to actions that required approval: the input of `policy mine`. */
 #ifndef CATALOG_ANSWERS_H
 #define CATALOG_ANSWERS_H
 

@@ -21,7 +21,7 @@ struct catalog;
 struct catalog *catalog_open(const char *dir) NODISCARD;
 void catalog_close(struct catalog **c);
 
-/* What is known of @f (borrowed); NULL: read the file. */
+/* The catalog's data of @f (borrowed); NULL: read the file. */
 const struct shard_session *catalog_find(const struct catalog *c, const struct session_file *f);
 /* {"traits", "summary", "held": [], "answers": []}; NULL: read the file. Returns owned. */
 json_t *catalog_details(const struct catalog *c, const struct session_file *f) NODISCARD;

@@ -1,4 +1,4 @@
-/* What the catalog keeps of one session. */
+/* The catalog's data of one session. */
 #include <stdlib.h>
 #include <string.h>
 

@@ -10,7 +10,7 @@
 
 #define DAY_US (INT64_C(86400) * 1000000)
 
-/* What the name's date excludes for certain, wherever it was written. */
+/* True if the date in the file's name excludes the session for certain, in any time zone. */
 static bool choice_too_far(const struct session_choice *w, const struct session_file *f)
 {
 	CLEANUP(free_ptr) char *date = mem_strndup(catalog_name(f->path), 10);

@@ -1,4 +1,5 @@
-/* Who and what a session is about: what --agent, --model and --repo choose by. */
+/* The agents, models, and repositories of a session: --agent, --model, and --repo choose by
+ * them. */
 #ifndef CATALOG_TRAITS_H
 #define CATALOG_TRAITS_H
 

@@ -1,6 +1,6 @@
-/* What `verify` found last, one line a session in the user's state directory: "ID SIZE MTIME_US
- * WORD". A verdict counts only while the session's file has the size and the time that it had
- * then. It is a memory, not a proof: `verify` reads the file. */
+/* The last verdicts of `verify`, one line a session in the user's state directory: "ID SIZE
+ * MTIME_US WORD". A verdict counts only while the session's file keeps its size and time. It is
+ * a memory, not a proof: `verify` reads the file. */
 #ifndef CATALOG_VERDICTS_H
 #define CATALOG_VERDICTS_H
 

@@ -24,7 +24,7 @@ NODISCARD int check_sound(const char *spec, struct err *err);
 /* [{name, about, args}] of ours. */
 NODISCARD int check_list(json_t **out, struct err *err);
 
-/* What agents say at their end, held against what ran (lua/sandglass/claims.lua): [{agent,
+/* Agents' final claims, compared with the recorded commands (lua/sandglass/claims.lua): [{agent,
  * agent_id, event, kind, text, verdict (supported, stale, contradicted, unsupported), why?,
  * evidence: [seq]}], owned. */
 NODISCARD int check_claims(struct session *s, json_t **out, struct err *err);

@@ -1,5 +1,5 @@
-/* What a report for people states beside the events of a session: its cost, whether the recording
- * verifies, and what its agents claim. */
+/* Facts in a report beside the events of a session: its cost, whether the recording verifies,
+ * and its agents' claims. */
 #ifndef CHECK_EVIDENCE_H
 #define CHECK_EVIDENCE_H
 

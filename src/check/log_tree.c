@@ -153,8 +153,8 @@ static bool log_tree_lookup(struct session *s, const struct object_id *root, con
 	return false;
 }
 
-/* What the snapshot has at a changed path: its own entry, else what lies below when the changes say
- * that it is there. Of neither its trees speak when it is again what it was at first. */
+/* The snapshot's object at a changed path: its own entry, else the one below if the changes say
+ * that the file exists. Its trees have neither if the file is again as in the base. */
 static const char *final_oid(struct session *s, const struct layer *l, const struct buf *path,
 			     const char *folded, const char *first, char hex[41])
 {

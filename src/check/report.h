@@ -38,7 +38,7 @@ json_t *report_json(const struct report_item *i);
 void report_junit(const struct report *r, struct buf *out);
 void report_tap(const struct report *r, struct buf *out);
 void report_sarif(const struct report *r, struct buf *out);
-/* What stands behind "ok N - ". */
+/* The text after "ok N - ". */
 void report_tap_name(struct buf *out, const char *name);
 
 #endif

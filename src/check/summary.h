@@ -29,7 +29,7 @@ void summary_cost(int64_t uusd, bool unknown, struct buf *out);
 /* The same as "cost_uusd" (null when nothing is known) and "cost_unknown". */
 void summary_put_cost(json_t *o, int64_t uusd, bool unknown);
 json_t *summary_json(const struct summary *m);
-/* What summary_json has made; @out->state borrows from @o. */
+/* Reads the result of summary_json; @out->state borrows from @o. */
 void summary_from_json(struct summary *out, const json_t *o);
 
 #endif

@@ -14,7 +14,7 @@ static void put_option(struct buf *out, const char *name, const char *value)
 	shell_protocol_quote(out, value);
 }
 
-/* What the shell there is given: "sandglass attach 's-7k2m9q' --filter 'kind:exec'". */
+/* The command for the remote shell: "sandglass attach 's-7k2m9q' --filter 'kind:exec'". */
 static void put_command(struct cmd_ctx *ctx, struct buf *out)
 {
 	static const char *const passed[] = { "filter", "sessions", "config", "profile", "color" };

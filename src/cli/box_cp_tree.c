@@ -136,7 +136,7 @@ static void get_file(struct box_cp *cp, const char *path, const char *host)
 
 static void box_cp_tree_copy_dir(struct box_cp *cp, const char *path, const char *host, int depth);
 
-/* What is at @path in the box and to be at @host, or the other way round. */
+/* Copies the entry at @path of the sandbox to @host, or the other way round. */
 static void box_cp_tree_copy_entry(struct box_cp *cp, const char *path, const char *host,
 				   const char *kind, int depth)
 {

@@ -1,4 +1,4 @@
-/* What box_verbs.c, box_cp.c and box_cp_tree.c share. */
+/* Shared by box_verbs.c, box_cp.c, and box_cp_tree.c. */
 #ifndef CLI_BOX_VERBS_PRIV_H
 #define CLI_BOX_VERBS_PRIV_H
 
@@ -43,7 +43,7 @@ struct box_cp {
 int box_cp_file(struct box_cp *cp, const char *path, const char *host);
 /* Reports and counts the result of one copy. Exit status. */
 int box_cp_came(struct box_cp *cp, json_t *reply, const char *path, const char *host);
-/* What is at @path: the answer of box_look. Returns owned or NULL. */
+/* The file at @path: the answer of box_look. Returns owned or NULL. */
 json_t *box_cp_look(struct box_cp *cp, const char *path, struct err *err);
 /* Copies the directory @path of the sandbox into the directory @host, which is made if needed,
  * or the other way round. Continues after a failure; cp->status reports whether one occurred. */

@@ -135,7 +135,7 @@ static void print_field(FILE *out, const char *label, const char *text)
 	fputc('\n', out);
 }
 
-/* Who they are, once each, in order of time. */
+/* The authors, once each, in order of time. */
 static void print_legend(struct cmd_ctx *ctx, struct session *s, const struct file_versions *v,
 			 const struct origins *o)
 {

@@ -7,7 +7,7 @@
 #include "base/mem.h"
 #include "query/sql.h"
 
-/* What the kernel saw for a claim. */
+/* The kernel's events for a claim. */
 static void print_ran(struct cmd_ctx *ctx, const json_t *c)
 {
 	const json_t *e;

@@ -146,7 +146,7 @@ static void offer_sessions(struct completer *c, bool live_only)
 	strv_release(&live);
 }
 
-/* What the running sessions say: held actions, names of agents and boxes. */
+/* Completions from running sessions: pending actions, names of agents and sandboxes. */
 static void offer_state(struct completer *c, const char *list, const char *name_key,
 			const char *about_key, bool number)
 {

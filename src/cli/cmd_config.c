@@ -147,7 +147,7 @@ static int no_profile(const struct config *c, const char *name, struct err *err)
 			      name, name);
 }
 
-/* What stands under the profile becomes layers of its own, before the files. */
+/* The settings of a profile become layers of their own, before the files. */
 static int add_profile(struct config *c, const char *name, struct err *err)
 {
 	struct layer own[ARRAY_LEN(c->layer)];
@@ -250,7 +250,7 @@ static void print_text(struct config *c, const char *name, const char *value, co
 	cmd_config_print(c, name, v, source, about);
 }
 
-/* What the program would use if nobody said anything. */
+/* The program's default without any setting. */
 static char *cmd_config_fallback(const struct setting *s)
 {
 	if (!strcmp(s->name, "sessions"))
@@ -293,7 +293,7 @@ static void print_setting(struct config *c, const struct setting *s)
 	print_text(c, s->name, value, value ? "built in" : "not set", s->about);
 }
 
-/* What --root has left for this project; it comes on top of `tools`. */
+/* Roots that --root has stored for this project; they are added to `tools`. */
 static void print_roots(struct config *c)
 {
 	CLEANUP(json_release) json_t *roots = tool_roots_here();

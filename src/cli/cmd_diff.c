@@ -96,7 +96,7 @@ static void take_to(struct layer *l, const struct side *b, const struct event *e
 		set_body(&l->to, body);
 }
 
-/* What a redo's box holds is compared where it is named, by --box or by an event of it. */
+/* A repeat's sandbox is compared only if it is named, by --box or by one of its events. */
 static void cmd_diff_drop_trials(struct layers *l, struct session *s, const struct side *a,
 				 const struct side *b)
 {
@@ -189,8 +189,8 @@ static int set_limit(struct side *x, struct err *err)
 	return rc < 0 ? -1 : 0;
 }
 
-/* What git keeps for itself is in the snapshots so that going back is complete: only who names it
- * wants to read it, and git would not apply it. */
+/* Git's own files are in the snapshots so that a rollback is complete. They are printed only if
+ * named, and git would not apply them. */
 static bool wanted_path(const struct cmd_ctx *ctx, const char *path)
 {
 	const char *pattern;

@@ -426,7 +426,7 @@ static void print_group(void *self, const char *dir, bool held)
 		cmd_doctor_print_path(self, held ? "cgroup" : "dead cgroup", dir);
 }
 
-/* What a box that was not closed may have left on another machine. */
+/* Possible remains of an unclosed sandbox on a remote host. */
 static void print_elsewhere(void *self, const char *driver, const char *where, const char *box)
 {
 	struct cmd_ctx *ctx = self;

@@ -1,5 +1,5 @@
-/* What a person needs who comes to sessions that others have begun: show --handover (one page on
- * one session) and ls --waiting (one line for each thing that waits, over all of them). */
+/* Summaries for a user who takes over sessions: show --handover (the handoff summary of one
+ * session) and ls --waiting (one line for each pending action, over all sessions). */
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>

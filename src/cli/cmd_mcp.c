@@ -83,7 +83,7 @@ static json_t *cmd_mcp_pairs(struct cmd_ctx *ctx, const char *option, char betwe
 	return o;
 }
 
-/* What the options describe; NULL and no error: nothing. */
+/* The server that the options describe; NULL without error: none. */
 static json_t *cmd_mcp_described(struct cmd_ctx *ctx, struct err *err)
 {
 	const char *url = cmd_opt(ctx, "url"), *where = cmd_opt(ctx, "where");

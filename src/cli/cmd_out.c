@@ -144,7 +144,7 @@ static int reply_text(struct out *o, struct buf *b, struct err *err)
 	return rc < 0 ? -1 : 0;
 }
 
-/* What a model said. */
+/* A model's text. */
 static int model_text(struct out *o, struct buf *b, struct err *err)
 {
 	if (session_output(o->s, o->action, STREAM_TEXT, 0, SIZE_MAX, b, err) < 0)

@@ -103,8 +103,8 @@ static void cmd_patterns_print(struct cmd_ctx *ctx, const json_t *table)
 	}
 }
 
-/* What an image of the agent is built from, as directory "image" in @dir. Its prompt is an
- * argument, so that a changed one is a build. */
+/* Writes the files that an image of the agent is built from, as directory "image" in @dir. Its
+ * prompt is a build argument, so that a changed prompt requires a build. */
 static int put_dockerfile(const char *dir, const char *image, struct err *err)
 {
 	if (!isalnum((unsigned char)*image) || image[strspn(image, IMAGE_NAME)])

@@ -23,7 +23,7 @@ static const struct kind {
 
 /* --- ls --------------------------------------------------------------------------------------- */
 
-/* What the first line of a file says about it. */
+/* A plugin's summary: the first line of its file. */
 static char *cmd_plugin_about(const char *text)
 {
 	return !strncmp(text, "-- ", 3) ? mem_strndup(text + 3, strcspn(text + 3, "\n"))
@@ -116,7 +116,7 @@ static const struct kind *cmd_plugin_kind_of(const json_t *face)
 	return NULL;
 }
 
-/* What it will ask for, so that nobody finds out later. */
+/* Prints the plugin's requirements before it is added. */
 static void print_wants(struct cmd_ctx *ctx, const struct kind *k, const char *name,
 			const json_t *face)
 {

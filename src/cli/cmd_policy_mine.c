@@ -15,7 +15,7 @@
 #include "base/mem.h"
 #include "query/row.h"
 
-/* What people answered to equal actions: one entry, however often it was asked. */
+/* Users' answers to equal actions: one entry for all occurrences. */
 struct deed {
 	json_t *wanted; /* what patterns are held against; owned */
 	size_t approved, denied;
@@ -107,7 +107,7 @@ static int cmd_policy_mine_gather(void *self, const struct past_action *a, struc
 	return 0;
 }
 
-/* What the catalog knows of a session; false: the file must be read. */
+/* Reads a session from the catalog; false: the file must be read. */
 static bool cmd_policy_mine_known(void *self, const struct session_file *f)
 {
 	size_t i;

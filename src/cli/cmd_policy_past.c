@@ -49,7 +49,7 @@ static const struct shell_part *command_of(const struct shell *sh)
 	return NULL;
 }
 
-/* What actions of a kind have in common: the program, the host, the directory. */
+/* The common parts of a group's actions: the program, the host, the directory. */
 static void cmd_policy_past_put_common(const json_t *row, const struct judgement *j,
 				       const char *what, struct buf *out)
 {
@@ -104,8 +104,8 @@ size_t policy_past_group(struct past_policy *p, enum change c, const json_t *row
 	return cmd_policy_past_group_of(p, c, buf_cstr(&common), buf_cstr(&rule));
 }
 
-/* What needs a look first: against a person's word, then what would be allowed; of each what
- * happens most often. */
+/* Order of importance: changes against a user's decision, then newly allowed actions; within
+ * each the most frequent first. */
 static int cmd_policy_past_weightier(const void *va, const void *vb)
 {
 	const struct group *a = va, *b = vb;

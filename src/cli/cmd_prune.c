@@ -21,7 +21,7 @@
 #include "record/catalog_forget.h"
 #include "record/read/lease.h"
 
-/* What lies beside a session file and belongs to it. */
+/* The companions of a session file. */
 static const char *const cmd_prune_companions[] = { "-wal", "-shm", "-lease", "-reserve",
 						    "-journal" };
 

@@ -139,7 +139,7 @@ static void cmd_redo_tell(struct cmd_ctx *ctx, const json_t *reply)
 	fflush(ctx->out);
 }
 
-/* What is run again, and where. */
+/* The command to repeat, and its place. */
 struct wanted {
 	char *path;	  /* of the record */
 	uint64_t *action; /* ascending */

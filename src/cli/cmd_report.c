@@ -135,7 +135,7 @@ static void tell_session(struct figures *f, const struct summary *m)
 		buf_cstr(&name));
 }
 
-/* What the catalog knows of a session; false: the file must be read. */
+/* Reads a session from the catalog; false: the file must be read. */
 static bool cmd_report_known(struct figures *f, const struct session_file *file)
 {
 	struct summary m;

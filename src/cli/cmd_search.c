@@ -117,7 +117,7 @@ static void reading_ended(struct search *q)
 	q->told = false;
 }
 
-/* What was read through now need not be the next time. */
+/* Requests an index, so that the next search need not read these events. */
 static void cmd_search_note_due(struct search *q)
 {
 	if (!q->since_us || clock_mono_us() - q->since_us < PATIENCE_US / 10 ||

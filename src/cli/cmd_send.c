@@ -430,7 +430,7 @@ static int cmd_send_words(struct cmd_ctx *ctx, struct control_client *c, json_t 
 				 : 0;
 }
 
-/* What is ours stays here: where to send, how to print. */
+/* Options for this program stay here: the target and the output format. */
 static json_t *opts_to_send(const struct cmd_ctx *ctx)
 {
 	static const char *const ours[] = { "in",      "json",	"C",	  "sessions", "config",

@@ -391,7 +391,7 @@ static void print_times(struct cmd_ctx *ctx, const struct show_times *t)
 		cmd_show_line(ctx, "time", buf_cstr(&b));
 }
 
-/* What became of an action, one line an event. */
+/* The life of an action, one line per event. */
 static int cmd_show_print_action(struct cmd_ctx *ctx, struct session *s, uint64_t action,
 				 struct err *err)
 {

@@ -1,5 +1,5 @@
-/* What can stand for the value of an option, for the completion of shells: complete_value.c has a
- * row for each such option. */
+/* Values of options, for the completion of shells: complete_value.c has a row for each such
+ * option. */
 #ifndef CLI_COMPLETE_H
 #define CLI_COMPLETE_H
 

@@ -125,7 +125,7 @@ void files_who(struct session *s, const struct file_version *v, struct buf *out)
 	agent_names_release(&names);
 }
 
-/* What the model had said when it wanted this: with the action, or its newest answer before it. */
+/* The model's text about an action: the one with the action, or its newest answer before it. */
 static char *files_at_said_before(struct session *s, const struct act *a)
 {
 	struct arena arena = ARENA_INIT;

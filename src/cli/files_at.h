@@ -1,5 +1,5 @@
-/* What tree, cat, when and blame share: which session, event and box are meant, and names of
- * paths. */
+/* Shared by tree, cat, when, and blame: finding the session, the event, and the sandbox, and
+ * names of paths. */
 #ifndef CLI_FILES_AT_H
 #define CLI_FILES_AT_H
 

@@ -15,7 +15,7 @@ struct line {
 	struct buf text;
 };
 
-/* What one agent, or one task of the script, did. */
+/* The actions of one agent, or of one task of the script. */
 struct group {
 	uint64_t agent;
 	int64_t task; /* of the script; 0 of an agent */

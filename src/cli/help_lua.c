@@ -129,8 +129,8 @@ static const char *nearest_of(const char *text, const char *word, char found[64]
 	return *found ? found : NULL;
 }
 
-/* What a script has first, then what only policies, check files, suites and the configuration
- * know. */
+/* First the library for scripts, then the modules of policies, check files, suites, and the
+ * configuration. */
 static const char *const help_lua_files[] = { "sandglass.d.lua", "policy.d.lua", "verify.d.lua",
 					      "suite.d.lua", "config.d.lua" };
 

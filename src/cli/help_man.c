@@ -63,7 +63,7 @@ static void help_man_commands(struct buf *out)
 	}
 }
 
-/* What there is, a line for each section. */
+/* The overview, a line for each section. */
 static void help_man_overview(struct buf *out)
 {
 	const char *names, *title;

@@ -40,7 +40,7 @@ static void help_man_lua_named(struct buf *out, const struct meta_line *l, const
 	type_and_about(out, l);
 }
 
-/* What stands above its tags. */
+/* The text above its tags. */
 static void help_man_lua_text_of(struct buf *out, const struct meta_block *b)
 {
 	struct meta_line l;

@@ -1,4 +1,4 @@
-/* What 'sandglass help' knows beside commands. */
+/* The topics of 'sandglass help' beside commands. */
 #include <string.h>
 
 #include "cli/help.h"
@@ -224,8 +224,7 @@ static void filter_fields(struct buf *out)
 	}
 }
 
-/* What a file of the library says of itself: the comment that it begins with, as it is laid out
- * there. */
+/* A library file's description: its first comment, in its own layout. */
 static void library_says(const char *path, struct buf *out)
 {
 	size_t len;

@@ -180,7 +180,7 @@ static void plugin_test_line(struct trial *t, const char *text)
 
 enum { GOES_ON, ENDED, KILL };
 
-/* What has come since: prints it. */
+/* Prints the new lines. */
 static int plugin_test_lines(struct trial *t, struct feed *f, struct err *err)
 {
 	struct event ev;

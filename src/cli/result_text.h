@@ -1,5 +1,5 @@
-/* What a command of the console has done, in words: "denied #138", "merged 3 changes to
- * /home/ann/work, fix (#283)". The text is not yet vetted for a terminal (cmd_safe). Pure. */
+/* The result of a console command as text: "denied #138", "merged 3 changes to /home/ann/work,
+ * fix (#283)". The text is not yet vetted for a terminal (cmd_safe). Pure. */
 #ifndef CLI_RESULT_TEXT_H
 #define CLI_RESULT_TEXT_H
 

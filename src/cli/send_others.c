@@ -29,8 +29,8 @@ static void name_it(struct cmd_ctx *ctx, const json_t *held, const json_t *o, co
 	fputc('\n', ctx->out);
 }
 
-/* What the supervisor says the pattern would do. NULL: it says nothing, and then nothing goes
- * along. Returns owned. */
+/* Asks the supervisor for the effect of the pattern. NULL: no answer, and then no other action
+ * goes along. Returns owned. */
 static json_t *ask_about(const struct cmd_ctx *ctx, struct control_client *c, const char *id,
 			 const char *pattern, bool rule)
 {

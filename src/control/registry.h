@@ -53,7 +53,7 @@ size_t command_count(void);
 /* in the order of the table; NULL past the end */
 const struct command *command_at(size_t i);
 const struct command *command_find(const char *name); /* exact; NULL if there is none */
-/* What became of a command's former name: "is now 'repeat'"; NULL if @name never was one. */
+/* The new name of a renamed command: "is now 'repeat'"; NULL if @name never was one. */
 const char *command_renamed(const char *name);
 /* The nearest name to a misspelt one, NULL if nothing is near. Static storage. */
 const char *command_nearest(const char *name);
@@ -120,8 +120,7 @@ bool usage_next(const char **text, const char **form, size_t *len);
  * them; NULL past the end. */
 const char *command_group(size_t i, const char **names);
 
-/* What an option table says about one option; for completion and tests. Walks @text; false at the
- * end. */
+/* An option's row in an option table; for completion and tests. Walks @text; false at the end. */
 struct option_row {
 	char letter;	/* 0 = none */
 	char name[32];	/* "" = letter only */

@@ -24,8 +24,8 @@ struct control_request {
 struct control_ops {
 	/* Exactly one control_answer or control_refuse follows, now or later. */
 	void (*command)(void *self, const struct control_request *rq);
-	/* What stands now, for STATE and WELCOME. Returns owned; the server adds "clients". May be
-	 * NULL. */
+	/* The present state, for STATE and WELCOME. Returns owned; the server adds "clients".
+	 * May be NULL. */
 	json_t *(*state)(void *self);
 	/* Keeps an event of control/kinds.def; takes @body, returns its seq. May be NULL
 	 * (tests). */

@@ -1,5 +1,5 @@
-/* What a client asks for: commands that pass the table become tickets of the owner's, the others
- * are refused and recorded. */
+/* Clients' requests: commands that pass the table become tickets of the owner's; the others are
+ * refused and recorded. */
 #include <string.h>
 
 #include "base/mem.h"

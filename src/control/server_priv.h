@@ -65,7 +65,7 @@ bool client_may(const struct client *c, const struct command *cmd);
 void client_bye(struct client *c, const char *why, const char *fix);
 /* At once; @why is recorded of one that could act. */
 void client_free(struct client *c, const char *why);
-/* What stands now. Returns owned. */
+/* The present state. Returns owned. */
 json_t *server_state(struct control_server *s);
 /* Records an event about @c; takes @body. Returns its seq, 0 if nobody records. */
 uint64_t server_keep(struct control_server *s, const struct client *c, uint16_t kind, json_t *body);

@@ -33,7 +33,7 @@ NODISCARD int share_open(const char *path, const struct share *s, struct err *er
 
 /* The socket for the session file @path; returns owned. */
 char *share_socket(const char *path);
-/* Whose socket is to be used for session @id with its file at @path: our own, else the shared one
+/* The path of the socket for session @id with its file at @path: our own, else the shared one
  * beside it. Owned. */
 char *share_find(const char *id, const char *path);
 /* Listens there, in place of a stale one; mode 0660, group of @s. Non-blocking. */

@@ -45,9 +45,8 @@ const char *act_person(const struct act *a);
 /* Names of the rules that matched, strictest first: "no-push (policy.lua:8)"; "" when none. */
 void act_rules(const struct act *a, struct buf *out);
 
-/* What it printed: standard output, then standard error (or the pty's), at most @max bytes of it:
- * beginning and end with a line between that says how many bytes are left out. Any bytes. Returns
- * how many there are in all. */
+/* Its output: standard output, then standard error (or the pty's), at most @max bytes: start and
+ * end, with a line between that counts the omitted bytes. Any bytes. Returns the total number. */
 uint64_t act_output(const struct act *a, struct session *s, size_t max, struct buf *out);
 
 #endif

@@ -1,6 +1,6 @@
-/* What a snapshot has changed, all of it. Its list ends after some thousand paths ("more":
- * sandbox/workspace/snapshot.h); the rest is what its trees and those of the snapshot before it
- * (body "prev") differ in. Reading only. */
+/* All changes of a snapshot. Its list ends after some thousand paths ("more":
+ * sandbox/workspace/snapshot.h); the rest is the difference of its trees from those of the
+ * snapshot before it (body "prev"). Reading only. */
 #ifndef EXCHANGE_CHANGES_H
 #define EXCHANGE_CHANGES_H
 

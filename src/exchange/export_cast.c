@@ -223,7 +223,7 @@ static void on_requested(struct cast *c, const struct event *ev, const json_t *b
 	push_text(c, ev, ev->seq, -1, &mark);
 }
 
-/* What a model answers is text of ours to the terminal: agent, then its words. */
+/* A model's answer is text of ours on the terminal: the agent, then its text. */
 static void export_cast_on_reply(struct cast *c, const struct event *ev, const json_t *body)
 {
 	struct vetted v;
@@ -268,7 +268,7 @@ static void on_decided(struct cast *c, const struct event *ev, const json_t *bod
 	push_text(c, ev, ev->action, 0, &line);
 }
 
-/* What runs instead of what stands above, where a person has put something else. */
+/* The command that runs after a user's edit, instead of the one above. */
 static void export_cast_on_started(struct cast *c, const struct event *ev, const json_t *body)
 {
 	CLEANUP(buf_release) struct buf what = BUF_INIT, vet = BUF_INIT, line = BUF_INIT;

@@ -371,7 +371,7 @@ static int export_git_walk(struct history *h, const char *ref)
 	return rc;
 }
 
-/* What git takes as a part of a ref's name. */
+/* Writes a valid part of a ref's name for git. */
 static void put_ref(struct buf *out, const char *name)
 {
 	for (; *name; name++) {

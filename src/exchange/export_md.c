@@ -238,7 +238,8 @@ static int put_honeytoken(struct report *r, uint64_t seq, struct arena *arena, s
 	return 0;
 }
 
-/* What a person took back; a promote and a script's own rollback stand among the actions. */
+/* Changes that a user undid; an applied dry run and a script's own rollback are among the
+ * actions. */
 static int export_md_put_back(struct report *r, uint64_t seq, struct arena *arena, struct err *err)
 {
 	FILE *out = r->x->out;

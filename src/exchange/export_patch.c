@@ -1,5 +1,5 @@
-/* What the boxes have changed from beginning to end, as a patch that git applies; several boxes one
- * after the other. */
+/* All changes of the sandboxes as a patch that git applies; several sandboxes one after the
+ * other. */
 #include <string.h>
 
 #include "exchange/export.h"

@@ -11,7 +11,7 @@
 #include "exchange/import.h"
 #include "base/mem.h"
 
-/* What the files of one session share. */
+/* Shared by the files of one session. */
 struct answers {
 	json_t *usage; /* id of an answer -> its last usage */
 	json_t *cost;  /* id -> what the file says that it cost */

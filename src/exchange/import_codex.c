@@ -211,7 +211,7 @@ static double seconds_of(const char *ts)
 	return (double)timegm(&tm) + s;
 }
 
-/* What the beginning of a rollout says of where its own part begins. */
+/* The start of a rollout, which shows where its own part starts. */
 struct copied {
 	double began, last; /* times of the first line and of the newest that may be a copy */
 	char *id;

@@ -1,4 +1,4 @@
-/* What of a file becomes an event: agents, messages, answers, calls, gaps. */
+/* Turns parts of a file into events: agents, messages, answers, calls, gaps. */
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -275,7 +275,7 @@ static bool import_is_one_of(const char *name, const char *const *list)
 	return false;
 }
 
-/* What kind of action a tool's name stands for in the agents that we know. */
+/* The kind of action for a tool's name in the agents that we know. */
 static const char *import_kind_of(const char *name)
 {
 	static const char *const exec[] = { "bash",
@@ -311,7 +311,7 @@ static const char *import_kind_of(const char *name)
 					       : "host";
 }
 
-/* What people look for: the command line and the path, whatever the tool calls them. */
+/* The searchable fields: the command line and the path, whatever their names in the tool. */
 static void import_put_what(json_t *b, const json_t *args)
 {
 	static const char *const cmd[] = { "command", "cmd", "script", NULL }, *const path[] = {

@@ -1,4 +1,4 @@
-/* What the two forms of an Inspect eval log share: .json (import_inspect.c) and .eval
+/* Shared by the two formats of an Inspect eval log: .json (import_inspect.c) and .eval
  * (import_eval.c). */
 #ifndef EXCHANGE_IMPORT_INSPECT_H
 #define EXCHANGE_IMPORT_INSPECT_H

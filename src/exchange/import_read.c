@@ -1,4 +1,4 @@
-/* What a file says: lines, documents, several files in the order of time. */
+/* Reads files: lines, documents, several files in the order of time. */
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -40,7 +40,7 @@ static void read_ahead(struct import *im, struct pending *p, FILE *in)
 	}
 }
 
-/* What has no time belongs where it stands. */
+/* A line without a time keeps its place. */
 static size_t import_earliest(const struct pending *p, size_t nr)
 {
 	size_t best = nr;

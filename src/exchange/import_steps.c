@@ -101,8 +101,7 @@ int sniff_swe(const char *head, size_t len)
 		       : 0;
 }
 
-/* What stood before the first answer: the instructions and the task. What came later is in the
- * steps. */
+/* The part before the first answer: the instructions and the task. The steps have the rest. */
 static void swe_begin(struct import *im, const json_t *doc)
 {
 	size_t i;

@@ -1,5 +1,5 @@
-/* What sandboxes have changed from their beginning to the end of the session, as patches that git
- * applies. A sandbox's own .git is not part of its work. Reading only; one thread. */
+/* All changes of sandboxes until the end of the session, as patches that git applies. A
+ * sandbox's own .git is not part of its work. Reading only; one thread. */
 #ifndef EXCHANGE_LAYER_PATCH_H
 #define EXCHANGE_LAYER_PATCH_H
 

@@ -99,7 +99,7 @@ static int one_box(struct layers_at *l, struct session *s, uint64_t box, uint64_
 	return rc;
 }
 
-/* Whose place @box took; 0 = nobody's. */
+/* The sandbox that @box replaced; 0 = none. */
 static uint64_t box_before(struct session *s, uint64_t box)
 {
 	uint64_t upto = 0, before = session_box_before(s, box, &upto);

@@ -68,8 +68,8 @@ struct file_versions {
 	size_t nr, cap;
 };
 void file_versions_release(struct file_versions *v);
-/* What @path was in @layer, from the beginning up to it, also by the name that it had before it was
- * moved whole. None: no snapshot speaks of it. */
+/* The versions of @path in @layer, from the start up to it, also under its earlier name if it
+ * was moved unchanged. None: no snapshot has it. */
 NODISCARD int file_versions(struct file_versions *out, struct session *s,
 			    const struct layer_at *layer, const char *path, struct err *err);
 

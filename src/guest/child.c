@@ -39,7 +39,7 @@ static long take_streams(const struct inner_child *c)
 	return 0;
 }
 
-/* What the guest handles or ignores is default again, nothing is blocked. */
+/* Resets signals that the guest handles or ignores; nothing is blocked. */
 static void reset_signals(void)
 {
 	struct {

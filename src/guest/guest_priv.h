@@ -41,7 +41,7 @@ struct inner_slot {
 };
 enum { INNER_RUNS = 2048, INNER_STACK = 16 << 10 };
 
-/* What a child enters, made by ATTACH. */
+/* The restrictions of a child, made by ATTACH. */
 struct inner_rules {
 	bool attached, unconfined, drop_caps;
 	bool shared; /* the loop's thread has entered them, children inherit */

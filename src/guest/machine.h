@@ -1,4 +1,4 @@
-/* What PID 1 of a virtual machine does before it is a guest like any other (vm.c starts it
+/* The start of PID 1 in a virtual machine, before it is a guest like any other (vm.c starts it
  * as /init of an initial RAM file system; wire/machine.h is the specification). */
 #ifndef GUEST_MACHINE_H
 #define GUEST_MACHINE_H

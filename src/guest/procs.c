@@ -130,7 +130,7 @@ static void name_origins(const struct inner *g, struct inner_proc *p, size_t nr,
 	}
 }
 
-/* What has gone is forgotten: the list is made anew from those that live. */
+/* Forgets ended processes: makes the list anew from the living ones. */
 static void procs_remember(struct inner *g, const struct inner_proc *p, size_t nr)
 {
 	g->nr_seen = 0;

@@ -202,7 +202,8 @@ static long rules_lower(int what, uint64_t soft, uint64_t hard)
 	return sys4(SYS_prlimit64, 0, what, &want, NULL);
 }
 
-/* What no command of a box gets: the guest has lowered these for itself, and children inherit. */
+/* Capabilities denied to every command of a sandbox: the guest has lowered these for itself, and
+ * children inherit. */
 int inner_lower_limits(void)
 {
 	return rules_lower(RLIMIT_CORE, 0, 0) < 0 || rules_lower(RLIMIT_NOFILE, 4096, 4096) < 0 ||

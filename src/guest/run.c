@@ -55,7 +55,7 @@ static void child_free(struct inner_child **cp)
 	free(c);
 }
 
-/* What children needed that have left our memory since. */
+/* Removes data of ended children. */
 static void guest_run_sweep(struct inner *g)
 {
 	for (size_t i = 0; i < g->nr_runs; i++)

@@ -92,7 +92,7 @@ static _Noreturn void guest_tty_become(char **argv, int tty, const sigset_t *mas
 	_exit(good && (why == ENOENT || why == ENOTDIR) ? 127 : 126);
 }
 
-/* Who reads FILE and @end finds a whole one at any time. */
+/* A reader of FILE and @end finds a complete file at any time. */
 static bool guest_tty_put(const struct held *h, const char *end, const void *bytes, size_t len)
 {
 	CLEANUP(free_ptr)

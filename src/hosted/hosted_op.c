@@ -9,7 +9,7 @@
 
 enum { PENDING_MAX = 512 << 10, EVENT_BYTES = 256 /* what one costs that holds nothing */ };
 
-/* What comes after a while, or in the next turn; it goes with its op. */
+/* A delayed callback, or one in the next turn; it is freed with its op. */
 struct nap {
 	struct nap *next;
 	struct remote_op *op;

@@ -182,7 +182,7 @@ static void hide_fields(struct request *q)
 		buf_reset(&q->whole);
 }
 
-/* What is wrong with todo.hide; NULL: nothing. */
+/* The error in todo.hide; NULL: none. */
 static const char *hide_wrong(const json_t *todo)
 {
 	const json_t *paths = json_object_get(todo, "hide");

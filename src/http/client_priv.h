@@ -1,4 +1,4 @@
-/* What client.c, client_options.c and wire.c share: one multi handle of libcurl, driven by the
+/* Shared by client.c, client_options.c, and wire.c: one multi handle of libcurl, driven by the
  * loop. */
 #ifndef HTTP_CLIENT_PRIV_H
 #define HTTP_CLIENT_PRIV_H
@@ -20,7 +20,7 @@ struct http {
 	bool http1;
 };
 
-/* What CURLOPT_PRIVATE of an easy handle is; done is called outside of libcurl's own callbacks. */
+/* CURLOPT_PRIVATE of an easy handle; done is called outside of libcurl's own callbacks. */
 struct http_transfer {
 	void (*done)(struct http_transfer *t, CURLcode code);
 };

@@ -1,5 +1,5 @@
-/* Who may come in where sandglass serves HTTP on the host (mcp serve, serve): by a Host that is
- * the host, not from a page of the web, and with the token. */
+/* Access to the HTTP servers of sandglass on the host (mcp serve, serve). A request needs a Host
+ * that is the host, no web page as origin, and the token. */
 #ifndef HTTP_HTTP_AUTH_H
 #define HTTP_HTTP_AUTH_H
 
@@ -16,7 +16,7 @@ const char *http_auth_foreign(const struct http_server *s, const char *host,
 			      const struct http_ask *a);
 /* Whether @given is @token; how long that takes says nothing about it. */
 bool http_auth_same(const struct buf *token, const char *given);
-/* What follows "Bearer " in the Authorization of @a; NULL: none. Borrows. */
+/* The token after "Bearer " in the Authorization of @a; NULL: none. Borrows. */
 const char *http_auth_bearer(const struct http_ask *a);
 
 #endif

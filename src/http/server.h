@@ -25,7 +25,7 @@ enum { HTTP_CLIENTS_MAX = 256, HTTP_QUEUE_MAX = 64 << 20 };
 struct http_server_ops {
 	void (*request)(void *self, struct http_visit *v);
 	void (*gone)(void *self, struct http_visit *v);
-	/* What was written is on its way to the last byte (http_queued is 0 again). May be NULL. */
+	/* All written bytes were sent (http_queued is 0 again). May be NULL. */
 	void (*drained)(void *self, struct http_visit *v);
 };
 

@@ -151,7 +151,7 @@ static void websock_server_feed(struct websock_door *w, const void *bytes, size_
 	}
 }
 
-/* What came with the request: before all else. It may be gone after. */
+/* Feeds the bytes that came with the request, before all others. @w may be freed by this. */
 static void feed_first(struct websock_door *w)
 {
 	CLEANUP(buf_release) struct buf first = w->in;
@@ -193,7 +193,7 @@ static void websock_server_on_socket(void *self, int fd, unsigned events)
 		websock_server_read_some(w);
 }
 
-/* What came with the request, and the end: from the loop. */
+/* The bytes that came with the request, and the end: from the loop. */
 static void websock_server_on_kick(void *self)
 {
 	struct websock_door *w = self;

@@ -20,7 +20,7 @@ struct websock_door_ops {
 
 /* it asks for an upgrade to WebSocket, well or badly */
 bool websock_server_asked(const struct http_ask *ask);
-/* What is wrong with how it asks, a static sentence; NULL: nothing. */
+/* The error in the upgrade request, a static sentence; NULL: none. */
 const char *websock_server_wrong(const struct http_ask *ask);
 
 /* Says 101 with @protocol (of those that were offered; NULL none). Takes the connection: @v is gone

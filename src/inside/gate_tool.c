@@ -169,8 +169,8 @@ void tools_observe(struct flow *f)
 	}
 }
 
-/* What a call has changed is looked at when it has ended, while its agent waits for its model: else
- * nobody would see it before the agent ends. Not where a look is a way to another machine. */
+/* Takes a snapshot after a call, while its agent waits for its model; otherwise no snapshot
+ * comes before the agent ends. Not for a remote sandbox, where this is slow. */
 static void gate_tool_look(struct proxy *p, const struct tool *t)
 {
 	struct super *s = p->all->s;

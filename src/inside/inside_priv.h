@@ -1,5 +1,5 @@
-/* What the files of the proxy share: proxy.c takes requests and finds their route, model_flow.c
- * asks models, gate_tool.c judges their calls, plain_flow.c does the rest. */
+/* Shared by the files of the proxy: proxy.c takes requests and finds their route, model_flow.c
+ * calls models, gate_tool.c checks their tool calls against policy, plain_flow.c does the rest. */
 #ifndef INSIDE_INSIDE_PRIV_H
 #define INSIDE_INSIDE_PRIV_H
 

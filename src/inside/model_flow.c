@@ -40,7 +40,7 @@ static void model_flow_done(void *self, const struct action_result *res)
 
 /* --- who waits long --------------------------------------------------------------------------- */
 
-/* Who waits long without a byte gives up; a comment keeps him. */
+/* A client gives up after a long silence; a comment keeps it waiting. */
 static void model_flow_on_alive(void *self)
 {
 	static const char ping[] = "event: ping\ndata: {\"type\":\"ping\"}\n\n",
@@ -515,7 +515,7 @@ static const char *model_flow_spent(const struct proxy *p)
 						    : NULL;
 }
 
-/* What we change of a request: the prompt from outside, and that a stream tells its usage. */
+/* Our changes to a request: the prompt from outside, and a stream's usage report. */
 static void model_flow_change(struct flow *f)
 {
 	const char *prompt = proxies_prompt(model_flow_super_of(f), f->proxy->spec);

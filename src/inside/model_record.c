@@ -68,7 +68,7 @@ static json_t *model_flow_calls_of(const struct answer *a)
 	return list;
 }
 
-/* What has a price of its own. */
+/* Adds the tokens with a price of their own. */
 static void put_special(json_t *usage, const struct answer_usage *u)
 {
 	const struct {

@@ -551,7 +551,7 @@ static void begin_model(struct flow *f, const struct http_ask *ask, const char *
 	model_begin(f);
 }
 
-/* What asks the server to take the request for another one than it is. NULL: nothing. */
+/* A header or parameter that makes the server read another request. NULL: none. */
 static const char *proxy_disguise(const struct http_ask *ask)
 {
 	const char *query = strchr(ask->target, '?');
@@ -626,8 +626,7 @@ static const struct http_server_ops server_ops = { .request = proxy_on_request,
 
 /* --- life ------------------------------------------------------------------------------------- */
 
-/* What the script's author has made a route for may be reached; files with rules may say
- * otherwise. */
+/* Allows the routes of the script's author; files with rules may override this. */
 static void allow_routes(struct proxies *all)
 {
 	CLEANUP(json_release) json_t *hosts = json_array();

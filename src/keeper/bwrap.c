@@ -27,8 +27,8 @@ static void bwrap_words(struct buf *b, const char *const *w)
 		bwrap_word(b, *w);
 }
 
-/* What bubblewrap adds to the root that root.c has put together. Every line that is taken out must
- * make a test fail. */
+/* The arguments of bubblewrap beyond the root of root.c. A test must fail without each of these
+ * lines. */
 static int bwrap_arguments(const json_t *request, struct buf *b, struct err *err)
 {
 	static const char *const hide[] = { "kcore",	     "keys", "timer_list",   "sched_debug",

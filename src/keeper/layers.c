@@ -64,8 +64,8 @@ static int mount_lower_view(struct layer *ly, struct err *err)
 	return 0;
 }
 
-/* What lies on nothing needs no overlay, which costs a quarter of a millisecond: the upper itself
- * is the directory. But a mount that forbids programs would hand that on. */
+/* A layer without a lower part needs no overlay, which costs a quarter of a millisecond: the
+ * upper itself is the directory. But a mount that forbids programs would pass this on. */
 static bool keeper_layers_is_plain(const struct layer *ly)
 {
 	CLEANUP(free_ptr) char *upper = mem_printf("%s/state/u0", ly->dir);

@@ -33,8 +33,8 @@ static int make_stage(const char *path, mode_t mode, struct err *err)
 	return 0;
 }
 
-/* What is mounted on its directories later shows in the box, too; nobody writes there but we, by
- * the other path. */
+/* Later mounts on its directories appear in the sandbox, too. Only we write there, by the other
+ * path. */
 static int make_git_stage(struct err *err)
 {
 	static const char at[] = SPACE_BOX "/run/sandglass/git";
@@ -210,7 +210,7 @@ static int root_roots(struct keeper *k, const json_t *list, struct err *err)
 	return 0;
 }
 
-/* What bubblewrap's own /dev/shm and /dev/pts leave without a bound. */
+/* Bounds that bubblewrap's own /dev/shm and /dev/pts lack. */
 static int device_mounts(const json_t *request, struct err *err)
 {
 	char shm[96], pts[64];

@@ -18,7 +18,7 @@
 
 enum { FDS_MAX = 32, FILTERS_MAX = 4, CAP_LAST_TRIED = 63 };
 
-/* What the child tells when it fails before it has become the program. */
+/* The child's message if it fails before it has become the program. */
 struct failure {
 	int step, sys;
 };

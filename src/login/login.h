@@ -41,7 +41,7 @@ NODISCARD int login_add(const struct login_kind *k, const char *file, const char
 			json_t **out, struct err *err);
 NODISCARD int login_keep(const char *name, const json_t *login, struct err *err);
 NODISCARD int login_remove(const char *name, struct err *err);
-/* What the vendor's file says now. */
+/* Reads the vendor's file. */
 NODISCARD int login_read(const json_t *login, struct login_token *out, struct err *err);
 /* A token that is good for some minutes; @refused: hex of H of one that was not taken, NULL none.
  * Blocks. ERR_DENIED: log in again. */

@@ -42,7 +42,8 @@ static void turn_timer(void *self)
 		syscall(SYS_pidfd_send_signal, h->pidfd, SIGKILL, NULL, 0);
 }
 
-/* What a host is sent is what is recorded: both without secrets. Takes @body; both are owned. */
+/* A host's frame is recorded and sent in the same form: both without secrets. Takes @body; both
+ * are owned. */
 static json_t *clean_frame(struct record *r, json_t *body, char **text_out)
 {
 	CLEANUP(buf_release) struct buf clean = BUF_INIT;

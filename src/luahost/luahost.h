@@ -6,7 +6,7 @@
 
 #include "supervisor/core/core.h"
 
-/* What every host asks of the session: its calls. Set once as super.host_calls. */
+/* A host's requests to the session: its calls. Set once as super.host_calls. */
 struct luahost_ops {
 	/* Body of a "call" frame; it is answered with luahost_answer. */
 	void (*begin)(struct host *h, struct super *s, uint64_t id, const json_t *body);

@@ -23,7 +23,7 @@ void plugin_free(struct plugin **p); /* no callback runs afterwards */
 void plugin_ask(struct plugin *p, const char *fn, uint64_t call, json_t *args, plugin_fn *done,
 		void *self);
 void plugin_forget(struct plugin *p, void *self); /* questions of @self are no longer answered */
-/* What the file says of itself, without its functions. @done at once if it is known. */
+/* The file's description of itself, without its functions. @done at once if it is known. */
 void plugin_face(struct plugin *p, plugin_fn *done, void *self);
 
 #endif

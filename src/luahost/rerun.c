@@ -197,7 +197,7 @@ static void rerun_diverged(struct rerun *r, uint64_t event, uint64_t id, const j
 	r->out->at = live ? mem_strdup(json_str(live, "at", "")) : NULL;
 }
 
-/* What was asked, its list of messages whole. */
+/* The request with its complete list of messages. */
 static json_t *rerun_body_of(struct rerun *r, const struct asked *was, struct err *err)
 {
 	const json_t *messages = json_object_get(json_object_get(was->body, "args"), "messages");

@@ -30,7 +30,7 @@ struct mcp_conn_ops {
 	void (*log)(void *self, const char *bytes, size_t len);
 };
 
-/* What @spec points to is copied. */
+/* Copies everything that @spec points to. */
 NODISCARD int mcp_conn_open(struct mcp_conn **out, struct loop *l, const struct mcp_conn_spec *spec,
 			    const struct mcp_conn_ops *ops, void *self, struct err *err);
 /* no callback follows; the child's end is seen to in the background */

@@ -1,5 +1,5 @@
-/* What an MCP server's answers mean: its protocol versions, its tools, the result of a call. Pure
- * functions of JSON; how a server is asked is client.h. */
+/* The meaning of an MCP server's answers: its protocol versions, its tools, the result of a
+ * call. Pure functions of JSON; requests are in client.h. */
 #ifndef MCP_SAID_H
 #define MCP_SAID_H
 
@@ -20,7 +20,7 @@ bool mcp_good_tool(const json_t *tool, bool modern);
 /* The tool of that name, NULL if there is none (or @name is NULL). Borrowed from @tools. */
 const json_t *mcp_tool_named(const json_t *tools, const char *name);
 
-/* What a CallToolResult says, as text and data. Returns owned. */
+/* The content of a CallToolResult, as text and data. Returns owned. */
 json_t *mcp_result_text(const json_t *result);
 
 #endif

@@ -9,7 +9,8 @@ struct super;
 struct call;
 struct models;
 
-/* What a session needs for models: providers, HTTP, perhaps a cassette; as its options say. */
+/* Opens the parts that a session needs for models, by its options: providers, HTTP, perhaps a
+ * cassette. */
 NODISCARD int models_open(struct models **out, struct super *s, struct err *err);
 void models_free(struct models **m);	      /* calls under way are dropped */
 json_t *models_names(const struct models *m); /* of the providers; returns owned */

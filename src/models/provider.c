@@ -43,7 +43,7 @@ static const struct row *provider_row_of(const char *name)
 	return NULL;
 }
 
-/* What the row leaves open is filled from the table: a row of the same name, or none. */
+/* Missing fields of the row are filled from the table: a row of the same name, or none. */
 static int provider_configure(struct provider *v, const struct row *row, const json_t *config,
 			      struct err *err)
 {

@@ -18,7 +18,7 @@ struct op {
 };
 const struct op *op_find(const char *name);
 
-/* What Lua hosts ask of the session. */
+/* Requests of Lua hosts to the session. */
 extern const struct luahost_ops dispatch_ops;
 /* op_agent.c: agent.told and the like */
 void call_tell(struct super *s, const json_t *body);

@@ -243,8 +243,7 @@ static void mcp_hub_on_changed(void *self)
 	record_append_json(v->hub->super->record, EV_NOTE, v->hub->super->start_seq, 0, 0, 0, body);
 }
 
-/* What it says beside the protocol goes to the action that waits for it, first to the one that
- * opens it. */
+/* A server's log output goes to the action that waits for it, first to the one that opens it. */
 static void mcp_hub_on_log(void *self, const char *bytes, size_t len)
 {
 	struct server *v = self;

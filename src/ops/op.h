@@ -1,4 +1,4 @@
-/* What scripts can call; the meaning of each is in wire/host.h. Rows in op_table.c. */
+/* The operations of scripts; wire/host.h defines each. Rows in op_table.c. */
 #ifndef OPS_OP_H
 #define OPS_OP_H
 

@@ -170,7 +170,7 @@ static const struct effector tool_effector = { .name = "tool",
 					       .start = op_agent_permit,
 					       .cancel = op_agent_no_cancel };
 
-/* What a host tool brings in may be anybody's words; a person's own are not. */
+/* The result of a host tool is untrusted content; a user's own message is not. */
 static void op_agent_taint(struct call *c)
 {
 	struct agent *a = super_agent(c->super, c->agent);

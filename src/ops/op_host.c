@@ -1,4 +1,4 @@
-/* What a script may ask of the machine outside the boxes. Nothing here is allowed by default. */
+/* A script's operations on the host outside the sandboxes. Nothing here is allowed by default. */
 #include <stdlib.h>
 #include <string.h>
 

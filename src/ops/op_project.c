@@ -1,4 +1,4 @@
-/* What a project says to the agents that work on it: instructions, skills. */
+/* A project's content for its agents: instructions, skills. */
 #include <stdlib.h>
 #include <string.h>
 

@@ -217,7 +217,7 @@ static void op_proxy_answer(struct call *c, json_t *spec)
 	call_answer(c, v);
 }
 
-/* What proxy.h wants; NULL with @err. */
+/* The specification for proxy.h; NULL with @err. */
 static json_t *spec_of(struct call *c, struct buf *prompt, struct err *err)
 {
 	static unsigned opened;

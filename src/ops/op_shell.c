@@ -278,8 +278,8 @@ void op_shell_open(struct call *c)
 
 /* --- commands in it --- */
 
-/* What is typed: CODE of "sh -c CODE" (of Python: "python -c CODE"), which a person may have edited
- * to something else. */
+/* The text to type: CODE of "sh -c CODE" (of Python: "python -c CODE"), possibly edited by a
+ * user. */
 static const char *typed_of(const struct shell_job *j, const struct strv *argv, struct err *err)
 {
 	const char *program = j->python ? "python" : "sh";

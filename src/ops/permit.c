@@ -26,8 +26,8 @@ static void permit_done(struct call *c, const struct action_result *res)
 	call_answer(c, v);
 }
 
-/* What a person is to see besides the command: the agent's own words for it, and what its "always"
- * would mean. */
+/* The facts for the reviewer besides the command: the agent's own description, and the meaning
+ * of its "always". */
 static json_t *shown_args(const struct call *c)
 {
 	json_t *args = json_object();

@@ -7,10 +7,10 @@
 #include "record/read/session.h"
 
 void describe_event(const struct event *ev, struct buf *out);
-/* What an action is about, from the body of its action.requested: the command line, path, host or
- * tool. */
+/* The subject of an action, from the body of its action.requested: the command line, path, host,
+ * or tool. */
 void describe_action(const json_t *requested, struct buf *out);
-/* What a preview has shown, from the body of its preview.ended: "exit 2 in 15ms, 3 files +41 -9;
+/* The result of a dry run, from the body of its preview.ended: "exit 2 in 15ms, 3 files +41 -9;
  * incomplete: network". */
 void describe_preview(const json_t *ended, struct buf *out);
 /* The same in several lines: sum, why it is incomplete, files, what to do next. */

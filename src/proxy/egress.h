@@ -34,7 +34,7 @@
 
 struct egress;
 
-/* What a box asks for. Borrowed for the call. */
+/* A sandbox's request. Borrowed for the call. */
 struct egress_want {
 	const char *host; /* rule 2, lower case */
 	uint16_t port;
@@ -60,8 +60,8 @@ struct egress_end {
 struct egress_ops {
 	/* @ticket is never 0 and never used twice. May be NULL (rule 4). */
 	void (*ask)(void *self, uint64_t ticket, const struct egress_want *w);
-	/* What the box sends after its head, when it is about to go out; in the order and the
-	 * pieces in which it comes. May be NULL. */
+	/* The bytes of the sandbox after its head, before they are sent; in order and in their
+	 * pieces. May be NULL. */
 	void (*sends)(void *self, uint64_t ticket, const void *bytes, size_t len);
 	/* The request ended, once per ticket, whatever the answer was or if none came.
 	 * Refusals before the policy check (rules 1 to 3) have ticket 0. May be NULL. */

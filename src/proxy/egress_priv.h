@@ -1,4 +1,4 @@
-/* What the files of the egress proxy share. */
+/* Shared by the files of the egress proxy. */
 #ifndef PROXY_EGRESS_PRIV_H
 #define PROXY_EGRESS_PRIV_H
 

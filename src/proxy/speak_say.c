@@ -1,4 +1,4 @@
-/* What the proxy itself says in a provider's words: the end of a turn that it cut off, and
+/* The proxy's own messages in a provider's format: the end of a turn that it stopped, and
  * errors. */
 #include <string.h>
 

@@ -1,5 +1,5 @@
-/* What an action is aimed at that has no command, no path and no host: words for lists and lines,
- * not the exact bytes. */
+/* The target of an action without command, path, and host: text for lists and lines, not the
+ * exact bytes. */
 #ifndef QUERY_AIM_H
 #define QUERY_AIM_H
 

@@ -86,8 +86,8 @@ void filter_sql(const struct filter *f, struct buf *out);
  * before preparing. */
 NODISCARD int filter_functions(void *db, struct err *err);
 
-/* What can be typed, for completion: names of fields by index, then NULL; the closed list of values
- * of one (kind, is, has, verdict, risk; ends with NULL), or NULL where anything goes. */
+/* For completion: names of fields by index, then NULL; the closed list of values of one (kind,
+ * is, has, verdict, risk; ends with NULL), or NULL for free values. */
 const char *filter_field_name(size_t i);
 /* For help, of a field that has a name: what it is; is it known before an action runs? */
 const char *filter_field_about(size_t i);

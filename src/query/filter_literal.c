@@ -1,5 +1,5 @@
-/* What every text holds that matches a regular expression, a pattern or a word: the index of words
- * leads there. */
+/* The text that every match of a regular expression, a pattern, or a word contains: the index of
+ * words finds it. */
 #include <ctype.h>
 #include <string.h>
 

@@ -103,7 +103,7 @@ int filter_bind_words(const struct filter *f, const struct words *w, void *stmt,
 		      int64_t now_us);
 /* The condition of one node alone, over a row `r`. */
 void filter_node_sql(const struct node *n, struct buf *out);
-/* What look_new takes for the words of @n. */
+/* The text for look_new from the words of @n. */
 void filter_match_text(const struct node *n, struct buf *out);
 
 /* filter_texts.c: texts of which at least one is in the body of an event where @n is true, or of a
@@ -129,8 +129,8 @@ void filter_turn_ranges(const struct node *n, struct buf *out);
  * returned false. */
 typedef bool filter_pieces_fn(void *self, const struct strv *pieces);
 bool filter_pieces(const struct node *n, filter_pieces_fn *fn, void *self);
-/* What look_new takes, to find bodies with all of them. False: a body of an output, which is not in
- * the index, may have them, too. */
+/* The text for look_new that finds bodies with all of them. False: a body of an output, which is
+ * not in the index, may have them, too. */
 bool filter_match_body(const struct strv *pieces, struct buf *out);
 
 /* noted.c: its functions, once for a connection; an SQLite code. And, on such a connection: calls

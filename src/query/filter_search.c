@@ -124,7 +124,7 @@ static void filter_search_adapt(struct search *q, int64_t took_us)
 		q->piece = filter_search_least(q->piece * 2, STRETCH_MOST);
 }
 
-/* What is found now is shown now. */
+/* True if the found rows are to be shown now. */
 static bool filter_search_enough(const struct search *q)
 {
 	return q->nr >= q->max || (q->soon_us && q->nr && clock_mono_us() > q->soon_us);
@@ -325,7 +325,7 @@ static int rows_of_term(struct search *q, const struct node *n, struct rows *out
 	return rc < 0 || (any && out->all) ? rc : rows_of_looks(q, n, out, err);
 }
 
-/* What it takes to list rows: the fewest first, an agent's are many. */
+/* The cost of listing rows: the fewest first, an agent's are many. */
 static int filter_search_dear(const struct search *q, const struct node *n)
 {
 	int l = n->left ? filter_search_dear(q, n->left) : 0,

@@ -20,7 +20,7 @@
 	"coalesce(json_extract(" body ",'$.cmd'),CASE WHEN json_extract(" body                     \
 	",'$.argv[1]')='-c' THEN json_extract(" body ",'$.argv[2]') END,"                          \
 	"(SELECT group_concat(w.value,' ') FROM json_each(" body ",'$.argv') w))"
-/* What a person has put in its place, said as it began. */
+/* A user's edit, in the format of the request. */
 #define EDITED_TO(what)                                                                            \
 	" UNION ALL SELECT " what                                                                  \
 	" FROM event x WHERE x.action=r.seq AND x.action>0 AND x.kind=104 AND json_extract(x.body,'$.edited')"

@@ -1,5 +1,5 @@
-/* What leads to the rows where a term may be true: words of the index, blocks of values, the
- * indexes of agents and boxes. */
+/* Finds the rows where a term may be true: words of the index, blocks of values, the indexes of
+ * agents and sandboxes. */
 #include <ctype.h>
 #include <sqlite3.h>
 #include <stdlib.h>
@@ -49,7 +49,7 @@ static void filter_terms_pieces_of(const char *text, struct buf *out)
 	}
 }
 
-/* What is to be looked up for one of the values of a term. */
+/* The entry to look up for one of the values of a term. */
 struct matches {
 	struct strv list;
 	bool of_body;
@@ -336,7 +336,7 @@ static void kinds_of_actions(struct search *q, const struct node *n)
 	filter_terms_add_text(q, n, "\\u00");
 }
 
-/* What is asked of the notes (*marked: of the marks alone); *others: and of more. */
+/* The event kinds to search in the notes (*marked: bookmarks only); *others: and in more. */
 static bool by_notes(const struct node *n, bool *marked, bool *others)
 {
 	bool any = false;
@@ -360,8 +360,8 @@ static int of_states(struct search *q, const struct node *n, struct err *err)
 	return noted ? find_noted(q, n, marked, err) : 0;
 }
 
-/* What is behind the blocks is read; so is output, if a body that a recorder writes for it may be
- * meant. */
+/* Events after the blocks are read one by one; so is output, if a term may match a body that the
+ * recorder writes for it. */
 static void of_bodies(struct search *q, const struct node *n)
 {
 	const struct value_ask odd = { VALUE_ODD_OUTPUT, WHOSE_BOTH, 0, 0 };

@@ -1,7 +1,7 @@
-/* What the bodies say where a term is true, so that the index of words leads to them; and between
- * which events it is.
+/* The text of bodies for which a term is true, so that the index of words finds them, and the range
+ * of events that have it.
  *
- * Bodies are compact JSON (rule 9 of the session file): a name stands between quotes, right behind
+ * Bodies are compact JSON (rule 9 of the session file): a name is between quotes, right after
  * that of its field. */
 #include <string.h>
 #include <strings.h>

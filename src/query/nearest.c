@@ -27,8 +27,8 @@ static size_t nearest_distance(const char *a, const char *b)
 	return d[la][lb];
 }
 
-/* What people mistype is seldom the beginning: of two that are as near, the one that begins alike
- * is meant. */
+/* Users seldom mistype the start: of two equally near names, the one with the same start is
+ * proposed. */
 static size_t nearest_alike(const char *a, const char *b)
 {
 	size_t n = 0;

@@ -98,7 +98,7 @@ static bool list_notes(struct noted *n, sqlite3 *db, uint64_t upto)
 	return good;
 }
 
-/* What the file has behind n->upto. False: it cannot be read. */
+/* The events of the file after n->upto. False: unreadable. */
 static bool noted_look(struct noted *n, sqlite3 *db)
 {
 	sqlite3_stmt *st = NULL;

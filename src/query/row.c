@@ -86,7 +86,7 @@ static void query_row_decided(json_t *row, const json_t *body, int64_t ts_us, in
 		json_put_int(row, "wait_us", ts_us - held_us);
 }
 
-/* What a person put instead is what ran. */
+/* A user's edited fields are the ones that ran. */
 static void query_row_started(json_t *row, const json_t *body)
 {
 	if (!json_flag(body, "edited", false))

@@ -18,8 +18,8 @@
 /* Fills *out (owned). ERR_NOENT: no event has this number. */
 NODISCARD int row_of(struct session *s, uint64_t seq, json_t **out, struct err *err);
 
-/* What it is about as one line: the command as it was typed or its words with blanks between, else
- * path, host, tool, text. */
+/* The subject as one line: the command as typed or its words with blanks between, else path,
+ * host, tool, text. */
 void row_what(const json_t *row, struct buf *out);
 
 #endif

@@ -35,7 +35,7 @@ void shard_distrust(struct shard *s); /* counts as damaged from now on */
 bool shard_intact(const char *path);
 size_t shard_count(const struct shard *s);
 const struct shard_session *shard_at(const struct shard *s, size_t i); /* borrowed */
-/* What else is known of it: a JSON object; NULL if that can't be read. Returns owned. */
+/* Further data of it: a JSON object; NULL if unreadable. Returns owned. */
 json_t *shard_details(struct shard *s, size_t i) NODISCARD;
 
 /* Asks the postings once; shard_may_match then answers for each session. */

@@ -109,7 +109,7 @@ static void shard_make_text(struct shard_maker *m, uint32_t doc, const struct bu
 	}
 }
 
-/* What `search` looks at together, an action and its steps, is one document. */
+/* An action and its steps, which `search` treats together, are one document. */
 static int shard_make_words(struct shard_maker *m, struct session *s, uint64_t head,
 			    uint32_t *docs_out, struct err *err)
 {

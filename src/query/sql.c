@@ -76,7 +76,7 @@ static void sql_listed(sqlite3 *db, const char *q, const char *arg, struct buf *
 	sqlite3_finalize(st);
 }
 
-/* What there is instead of the table or column that is not there. */
+/* Proposes an existing table or column for an unknown one. */
 static int sql_no_such(sqlite3 *db, const char *text, struct err *err)
 {
 	/* the questions below have messages of their own */

@@ -119,8 +119,8 @@ void record_output(struct record *r, uint64_t action, enum record_stream s, cons
 		   size_t len);
 /* all its streams; call before action.ended is appended */
 void record_output_end(struct record *r, uint64_t action);
-/* What is held back of @s, because it could be the beginning of a secret, is kept now. Returns the
- * bytes of it so far, as they are kept. */
+/* Output of @s kept back as a possible start of a secret is recorded now. Returns the number of
+ * recorded bytes up to now. */
 uint64_t record_output_mark(struct record *r, uint64_t action, enum record_stream s);
 /* The output of @s so far can be read after the next barrier. */
 void record_output_seal(struct record *r, uint64_t action, enum record_stream s);

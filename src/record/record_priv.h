@@ -1,4 +1,4 @@
-/* What the parts of the recorder share: items on their way from the loop thread to the writer
+/* Shared by the parts of the recorder: items on their way from the loop thread to the writer
  * thread. */
 #ifndef RECORD_RECORD_PRIV_H
 #define RECORD_RECORD_PRIV_H

@@ -13,7 +13,7 @@
 
 struct store;
 
-/* What a failure means for the batch: RETRY is want of space, quota or a lock. */
+/* The effect of a failure on the batch: RETRY is lack of space, quota, or a lock. */
 enum store_rc { STORE_OK, STORE_RETRY, STORE_FATAL };
 
 struct store_segment {
@@ -62,7 +62,7 @@ struct store_origin {
 bool store_origin(struct store *s, struct store_origin *out);
 
 uint64_t store_seq(const struct store *s); /* last event written */
-/* What is to be noted beside the file (read/lease.h). */
+/* The note beside the file (read/lease.h). */
 void store_note(const struct store *s, struct lease_note *out);
 const char *store_why(const struct store *s); /* of the last failure, for people */
 
@@ -77,15 +77,15 @@ enum store_rc store_objects(struct store *s, const struct event *ev, struct stor
 enum store_rc store_message(struct store *s, const struct hash *id, const void *bytes, size_t len,
 			    bool plain);
 enum store_rc store_redact(struct store *s, const struct event *ev, const struct store_redact *r);
-/* What is signed from now on is not anchored. */
+/* Later signatures are not anchored. */
 void store_unanchored(struct store *s);
 /* Signs what is written so far in this transaction; the anchor follows after its commit. */
 enum store_rc store_checkpoint(struct store *s);
 /* @full: it is on the disk when this returns, whether anything was written or not. */
 enum store_rc store_commit(struct store *s, bool full);
 void store_rollback(struct store *s);
-/* What has come into the write-ahead log goes into the file, if it has become much. @busy: others
- * wait for the writer. */
+/* Moves the write-ahead log into the file if it has become large. @busy: others wait for the
+ * writer. */
 void store_tidy(struct store *s, bool busy);
 
 /* After a redaction: index optimised, WAL emptied. RETRY while a reader is in the way. */

@@ -25,7 +25,7 @@ enum sql {
 	SQL_NR
 };
 
-/* What a rolled back transaction must give back. */
+/* The counts that a rolled back transaction must restore. */
 struct store_count {
 	struct hash chain;
 	uint64_t seq, segment;

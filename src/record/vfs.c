@@ -81,7 +81,7 @@ static int write_page(struct file *f, const void *bytes, sqlite3_int64 at)
 	return rc;
 }
 
-/* What is committed in the log, read when it is first asked for. */
+/* The committed pages in the log, read at the first query. */
 struct in_log {
 	bool looked;
 	struct log_pages pages;
@@ -140,7 +140,7 @@ static bool logs_sums(const struct file *f)
 	return f->main && keeps_sums(f->main);
 }
 
-/* What was written to the log of a file with sums. */
+/* Notes a write to the log of a file with sums. */
 static void vfs_note_due(struct file *f, const void *bytes, int len, sqlite3_int64 at)
 {
 	if (at == 0)

@@ -132,7 +132,7 @@ static enum store_rc commit_turns(struct record *r)
 	return rc == STORE_OK ? store_commit(r->store, u->full) : rc;
 }
 
-/* What was written is to be written again. */
+/* Marks the written items for another attempt. */
 static void roll_back(struct record *r)
 {
 	struct unsettled *u = &r->unsettled;
@@ -278,7 +278,7 @@ static bool writer_quiet(const struct record *r)
 	return !r->queue && !r->stop && !r->abandon;
 }
 
-/* What has been written since it was last looked at. */
+/* The work since the last look. */
 enum idle { IDLE_FRESH, IDLE_INDEXED, IDLE_RESTING };
 
 /* Nothing is queued: one step of idle work, or the wait for more. */
@@ -325,8 +325,7 @@ static bool writer_wait_for_more(struct record *r)
 	return true;
 }
 
-/* Nobody writes these any longer: they no longer count; waiters for room continue and learn
- * why. */
+/* Drops items that will never be written; waiters for room continue and learn the reason. */
 static void writer_drop(struct record *r, struct batch *first)
 {
 	for (const struct batch *b = first; b; b = b->next)

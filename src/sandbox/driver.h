@@ -230,8 +230,8 @@ struct driver {
 	const struct box_tree_ops *tree;
 };
 
-/* What the workspace needs from a driver that has an overlay: descriptors, handed out by the
- * keeper. All blocking calls made from a worker thread (the channel is the box's own). */
+/* Descriptors that the workspace needs from a driver with an overlay, passed by the keeper. All
+ * blocking calls are made from a worker thread (the channel is the sandbox's own). */
 struct box_tree_ops {
 	/* O_PATH|O_DIRECTORY descriptor of the root of layer @which ("upper", "merged", "lower") of
 	 * repo @i; owned by caller. i = number of repos (at least 1): /home/agent; one more:
@@ -245,9 +245,9 @@ struct box_tree_ops {
 	int (*apply)(struct box *b, size_t i, const char *plan, size_t len, const int *fds,
 		     size_t nr_fds, struct err *err);
 	bool (*overlay)(struct box *b); /* false: profile reduced, the workspace is a copy */
-	/* What a directory holds that @open alone cannot tell (mode 0: no stat below it): array of
-	 * {name, kind, mode, size, mtime_us, nlink, target of a symlink}, sorted by bytes. Returns
-	 * owned or NULL. */
+	/* A directory's entries that @open alone can't show (mode 0: no stat below it): array of
+	 * {name, kind, mode, size, mtime_us, nlink, target of a symlink}, sorted by bytes.
+	 * Returns owned or NULL. */
 	json_t *(*list)(struct box *b, size_t i, const char *which, const char *path,
 			struct err *err);
 	/* Any thread: options with which another box of this driver begins on the files of this

@@ -168,8 +168,8 @@ static void run_exited(void *self, int code, int signal, bool lost, int left)
 	}
 }
 
-/* What still waits for its box to thaw has had no effect, and ends without being asked: nobody in
- * there would answer. */
+/* A job that still waits for its sandbox to thaw has had no effect. It ends at once, because the
+ * frozen guest would not answer. */
 static void effect_take_out(struct job *j, enum action_end end)
 {
 	struct action *a = j->action;
@@ -179,7 +179,7 @@ static void effect_take_out(struct job *j, enum action_end end)
 	action_ended(a, end, body);
 }
 
-/* What still ran when its box was closed has no exit of its own to wait for. */
+/* Jobs that ran when their sandbox was closed have no exit of their own to wait for. */
 void end_jobs(struct slot *s, enum action_end end)
 {
 	while (s->jobs) {

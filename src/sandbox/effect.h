@@ -134,8 +134,8 @@ void boxes_hold_answer(struct boxes *b, uint64_t box, bool held);
  * only a status. */
 void boxes_refused(struct boxes *b, uint64_t box, uint64_t within, const char *host, unsigned port,
 		   const char *why);
-/* Nobody takes the output of exec or shell @id at the moment: it stays in the box's pipe and so
- * slows its writer down. Does nothing once its end is asked for. */
+/* Pauses reading the output of exec or shell @id: it stays in the sandbox's pipe and so slows
+ * its writer down. Does nothing once its end was requested. */
 void boxes_hold_output(struct boxes *b, uint64_t id, bool held);
 /* Reports the programs that run in a sandbox where its options ask for it (driver.h,
  * box_opts.trace), for runs of others, too: the value for run_opts.trace; the listener of

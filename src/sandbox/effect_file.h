@@ -15,8 +15,8 @@ int edit_find(const char *text, size_t text_len, const char *old, size_t old_len
 /* All bytes of the file that a driver's read of BOX_FILE_MAX has answered with. ERR_FULL: it has
  * more. */
 NODISCARD int file_whole(const json_t *result, const char *path, struct buf *out, struct err *err);
-/* What an edit (args {"old","new"}) makes of the bytes of @path. ERR_INVALID: the old text does not
- * stand there once. */
+/* The result of an edit (args {"old","new"}) of the bytes of @path. ERR_INVALID: the old text
+ * does not occur exactly once. */
 struct edit_made {
 	struct buf text; /* the whole content; owned */
 	int line, removed, added;

@@ -8,7 +8,7 @@
 
 /* --- freeze --- */
 
-/* What was asked for once, of one box or of all. */
+/* One request, for one sandbox or for all. */
 struct freezing {
 	size_t left; /* boxes that have not answered, and one while they are being asked */
 	struct err err;

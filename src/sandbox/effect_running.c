@@ -1,4 +1,4 @@
-/* What reaches a running command: input, signals, the size of its terminal. */
+/* Input for a running command: bytes, signals, the size of its terminal. */
 #include <signal.h>
 
 #include "sandbox/effect.h"

@@ -15,7 +15,7 @@ struct long_command *long_command_new(const struct action_spec *spec, bool pty, 
 void long_command_free(struct long_command **lc);
 /* The words to run instead; borrowed. */
 char *const *long_command_argv(const struct long_command *lc, size_t *nr_out);
-/* What goes to its input first, which must be open then; NULL nothing. Borrowed. */
+/* The bytes for its input before all others, which must be open then; NULL none. Borrowed. */
 const char *long_command_input(const struct long_command *lc, size_t *len_out);
 
 #endif

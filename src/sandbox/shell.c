@@ -142,9 +142,8 @@ void box_shell_type(const char *cmd, struct buf *out)
 			"else eval \"$__sg_c\"; fi; ");
 }
 
-/* What an interpreter takes (plugins/pyodide): the mark and the turn, base64 in lines, a full stop
- * after the last. On a line of its own: there may be the beginning of one that was sent and that
- * nobody has read. */
+/* The input of an interpreter (plugins/pyodide): the mark and the turn, base64 in lines, a full
+ * stop after the last. It starts on a line of its own, because an unread line may precede it. */
 static void type_code(const struct box_shell *s, const char *code, struct buf *out)
 {
 	CLEANUP(buf_release) struct buf b64 = BUF_INIT;
@@ -298,7 +297,7 @@ static int sandbox_shell_number(const char *p, size_t len, size_t *at, size_t ma
 	return *at == len ? -1 : *at == from ? -2 : 0;
 }
 
-/* What follows the mark: see marker. */
+/* The text after the mark: see marker. */
 static int marker_rest(const struct box_shell *s, const char *p, size_t len, unsigned *status_out,
 		       unsigned *turn_out, unsigned *pid_out)
 {

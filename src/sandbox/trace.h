@@ -63,7 +63,7 @@ struct trace_ops {
 /* Takes @listener. ERR_INVALID if it is none. */
 NODISCARD int trace_new(struct loop *l, int listener, bool ask, const struct trace_ops *ops,
 			void *self, struct trace **out, struct err *err);
-/* What still waits is refused by the kernel (ENOSYS). */
+/* The kernel refuses waiting calls (ENOSYS). */
 void trace_free(struct trace **t);
 /* Lets a held call run, or refuses it (EPERM): ran or gone follows, in here or when its box is
  * thawed. */

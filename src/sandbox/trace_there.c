@@ -61,7 +61,7 @@ static enum found trace_there_up(struct walk *w)
 	return top < 0 ? THERE : top ? ON : trace_there_move(w, openat(w->at, "..", FOLDER));
 }
 
-/* What a link says comes before the rest. */
+/* The link's target comes before the rest. */
 static enum found trace_there_follow(struct walk *w, int link)
 {
 	char target[PATH_MAX];

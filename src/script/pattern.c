@@ -48,7 +48,7 @@ static int (*class_of(int letter))(int)
 	}
 }
 
-/* What stands after a %: a class, its complement (upper case), or the character itself. */
+/* The class after a %: a class, its complement (upper case), or the character itself. */
 static void set_add_escape(uint64_t *set, unsigned char letter)
 {
 	int (*test)(int) = class_of(tolower(letter));

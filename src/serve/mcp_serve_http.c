@@ -81,7 +81,7 @@ static const char *wanted_name(const struct rpc_msg *m)
 	return !strcmp(m->method, "resources/read") ? json_str(m->params, "uri", NULL) : NULL;
 }
 
-/* What the headers say must be what the message says: others on the way go by them. NULL: it is. */
+/* The headers must agree with the message, because proxies read the headers. NULL: they do. */
 static const char *headers_differ(const struct http_ask *a, const struct rpc_msg *m,
 				  const char *version)
 {

@@ -12,7 +12,7 @@ struct mcp_session_ops {
 	/* @answer: args of the op mcp.answer, or NULL with @err. Once for each call that was not
 	 * cancelled. */
 	void (*answer)(void *self, uint64_t call, const json_t *answer, const struct err *err);
-	/* What stands now has changed (held actions). */
+	/* The state has changed (pending actions). */
 	void (*state)(void *self);
 	/* The session has ended; all calls have had their answer. NULL: the next call starts
 	 * another one; else none does. */
@@ -33,7 +33,7 @@ void mcp_session_cancel(struct mcp_session *s, uint64_t call);
 /* The same, but its answer comes all the same: it may be on its way, with something that is to be
  * given back. */
 void mcp_session_break(struct mcp_session *s, uint64_t call);
-/* What has been sent and is not answered yet, cancels included. */
+/* The number of unanswered requests, cancels included. */
 size_t mcp_session_under_way(const struct mcp_session *s);
 void mcp_session_leave(struct mcp_session *s, const char *client); /* the client's sandboxes go */
 /* If an action of the tool @tool is pending approval, appends a line with this and how to

@@ -45,7 +45,7 @@ struct serve {
 
 void serve_ask_free(struct ask *a);
 void serve_want_more(struct ask *a); /* unless enough is on its way to the client */
-/* Nobody takes its answer, nobody sends the rest of its body. @a is gone after. */
+/* The client has left: its answer and the rest of its body are dropped. Frees @a. */
 void serve_leave(struct ask *a);
 
 /* @answer is 101 with a stream: its messages are the stream's, and what the client says goes to the

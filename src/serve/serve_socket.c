@@ -21,7 +21,7 @@ static void not_heard(struct ask *a, const char *why)
 	serve_leave(a);
 }
 
-/* What the client has said goes in as it came, one after the other. */
+/* Passes on the client's messages, one after the other. */
 static void say_next(struct ask *a)
 {
 	struct err err = ERR_INIT;

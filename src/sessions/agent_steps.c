@@ -50,7 +50,7 @@ static bool git_content(const struct ws_store *st, const json_t *body, const cha
 	       (!out || (st->get(st->self, id, &type, out, &none) == 0 && out->len < LOG_MAX));
 }
 
-/* What the last one of @log says in full: git keeps it in a file of its own. */
+/* The full message of the last commit of @log: git keeps it in a file of its own. */
 static void whole_message(struct agent_steps *a, const struct ws_store *st, const json_t *body,
 			  struct merge_step *step)
 {

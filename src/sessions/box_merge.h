@@ -9,7 +9,7 @@
 #include "sessions/agent_steps.h"
 #include "sessions/unmerged.h"
 
-/* What was asked for, the same for every sandbox of one step. */
+/* The request, the same for every sandbox of one step. */
 struct box_merge_opts {
 	enum merge_mode mode;
 	const char *branch, *patch; /* NULL: the default */

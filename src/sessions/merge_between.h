@@ -1,6 +1,6 @@
-/* What several sandboxes changed differently: named before any of them is merged. Of two sides of
- * one file, those that merge cleanly by lines from a common base are "both"; all others are
- * conflicts. Any thread. */
+/* Different changes of several sandboxes to the same file: named before any of them is merged.
+ * Of two sides of one file, those that merge cleanly by lines from a common base are "both"; all
+ * others are conflicts. Any thread. */
 #ifndef SESSIONS_MERGE_BETWEEN_H
 #define SESSIONS_MERGE_BETWEEN_H
 

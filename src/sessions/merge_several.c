@@ -135,7 +135,7 @@ static int several_compare(struct merge_several *m, struct several_opts *o, stru
 	return rc;
 }
 
-/* What @done has put on branches, for those behind it. */
+/* Passes the branches of @done to the sandboxes behind it. */
 static void several_onto(json_t *list, const struct box_merge *done)
 {
 	const json_t *targets = json_object_get(done->result.body, "targets");

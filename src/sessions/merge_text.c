@@ -116,7 +116,7 @@ static void text_notices(const json_t *body, struct buf *out)
 	}
 }
 
-/* What the sandbox did not have, or the recording does not: it is not among the changes. */
+/* Files that the sandbox or the recording lacks: they are not among the changes. */
 static void text_left_out(const json_t *body, struct buf *out)
 {
 	const json_t *list = json_object_get(body, "notices");

@@ -63,7 +63,7 @@ static int offline_merge_run(struct again *g, const struct strv *boxes, const js
 	return rc;
 }
 
-/* What can be known before the file is opened for writing. */
+/* Checks before the file is opened for writing. */
 static int offline_merge_chosen(struct again *g, const struct strv *boxes, const json_t *opts,
 				struct err *err)
 {

@@ -4,7 +4,7 @@
 
 #include "sessions/unmerged.h"
 
-/* What else an undo could take back. */
+/* Another change that an undo could revert. */
 struct undo_other {
 	uint64_t at; /* event; 0: there is none */
 	char what[120];

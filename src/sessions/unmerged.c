@@ -190,7 +190,7 @@ static int unmerged_count(struct unmerged_layer *l, struct session *s, struct er
 	return 0;
 }
 
-/* What the merges that stand have brought to each layer of @b. */
+/* The contents that valid merges have brought to each layer of @b. */
 static int add_merges(struct unmerged *u, size_t b, struct session *s, struct err *err)
 {
 	struct ws_store st = { .add = unmerged_add_object, .get = unmerged_get_object, .self = s };

@@ -257,7 +257,7 @@ static void trial_started(struct trial_run *t)
 	t->state = TRIAL_RUNS;
 }
 
-/* What the listed person says to this action; NULL: nothing. */
+/* The listed reviewer's answer to this action; NULL: none. */
 static const json_t *trial_line_for(const struct trial_run *t, struct session *s, uint64_t action)
 {
 	const json_t *people = json_object_get(t->scenario, "people");

@@ -193,8 +193,8 @@ static void super_resume_see(struct resume *r, const struct event *ev)
 	}
 }
 
-/* What may have reached outside is never done again: actions outside of a box, and those of a box
- * that had a connection; nor what the script does not want to be. */
+/* Effects that may have reached outside are never repeated: actions outside a sandbox, those of
+ * a sandbox with a connection, and those that the script excludes. */
 static void see_lost(struct resume *r)
 {
 	r->lost = mem_calloc(r->nr_open + 1, sizeof(*r->lost));

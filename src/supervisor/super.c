@@ -273,7 +273,7 @@ void super_end(struct super *s, int status, const char *fmt, ...)
 	super_maybe_finish(s);
 }
 
-/* What the script's end means for the exit status (ux 4.2). */
+/* The exit status for a script's end (ux 4.2). */
 static int super_status_of(struct super *s, const json_t *end)
 {
 	static const struct {
@@ -382,8 +382,7 @@ static void start_script(void *self)
 		super_end(s, EXIT_SANDBOX, "%s", err.text);
 }
 
-/* What holds for the whole session, so that it holds after a resume as well (spawn.c gives them
- * back). */
+/* Options of the whole session, kept for a resume (spawn.c restores them). */
 static json_t *kept_options(const struct super_opts *o)
 {
 	json_t *k = json_object(), *policy = json_array();

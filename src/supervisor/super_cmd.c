@@ -1,6 +1,6 @@
-/* What people command over the control socket. Each command is one function and one row below; the
- * registry has checked words and options already, the server has recorded it (control.command) and
- * checked the uid. */
+/* Users' commands over the control socket. Each command is one function and one row below. The
+ * registry has checked arguments and options already; the server has recorded the command
+ * (control.command) and checked the uid. */
 #include <ctype.h>
 #include <inttypes.h>
 #include <stdlib.h>

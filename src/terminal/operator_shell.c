@@ -19,8 +19,8 @@
 #include "base/text/sanitize.h"
 #include "record/record.h"
 
-/* Who has typed at something else does not decide: DEAD_US after the question nothing counts. A
- * terminal that has gone hangs up anew every HANG_UP_US: a program that reads may eat one. */
+/* Keys typed at another prompt do not decide: nothing counts until DEAD_US after the question. A
+ * lost terminal hangs up again every HANG_UP_US, because a program that reads may swallow one. */
 enum { LOOK_MS = 15, LINE_LOOKED_AT = 4, DEAD_US = 400000, HANG_UP_US = 1000000 };
 
 static volatile sig_atomic_t operator_shell_resized;

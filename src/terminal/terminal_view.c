@@ -442,7 +442,7 @@ static int view_events(struct view *v, struct err *err)
 	return rc;
 }
 
-/* What the program put out before us, with its sizes, up to @offset. Raw (@out): to the terminal as
+/* The program's earlier output, with its sizes, up to @offset. Raw (@out): to the terminal as
  * well. */
 static int past_output(struct view *v, uint64_t offset, bool raw, struct err *err)
 {

@@ -10,7 +10,7 @@
 
 enum { HEADERS_MAX = 50, BODY_MAX = 1 << 20 };
 
-/* What one call of a script wants, over all its redirects. */
+/* One call of a script, over all its redirects. */
 struct fetch {
 	struct url url;
 	const char *method; /* static, or of the call's args */
@@ -74,7 +74,7 @@ static void web_collect(struct call *c, enum record_stream s, const void *bytes,
 		buf_append(&f->text, bytes, len);
 }
 
-/* What could not be brought about is the net's fault, not the script's. */
+/* A failed connection is the network's error, not the script's. */
 static bool went_well(struct call *c, const struct action_result *res)
 {
 	if (res->end != END_FAILED)

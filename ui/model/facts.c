@@ -62,7 +62,7 @@ static void facts_put_cmd(json_t *o, const json_t *body)
 	}
 }
 
-/* What a person has put in its place; a filter finds it by either. */
+/* A user's edit; a filter finds both texts. */
 static void put_edited(json_t *o, const json_t *started)
 {
 	json_t *was = json_object_get(o, "cmd");

@@ -1,16 +1,15 @@
-/* What stands at one point of a session, folded from its events: agents, boxes, actions, what waits
- * for a person.
+/* The state at one event of a session, folded from its events: agents, sandboxes, actions, pending
+ * approvals.
  *
- * Rules: 1. model_apply takes the events in order, once each, and cannot fail: a body that is not
- * what its kind says changes
- *    nothing but the counts. No input or output, no clock: live and replay fold the same events to
- *    the same state.
- * 2. Texts of actions stay in the record; the model keeps the seqs where they are found (row.h
- * reads them). So its size
- *    is some 200 bytes an action and 16 a row; the lists of these are longlist.h's, so that memory
- *    stays flat.
- * 3. Ids are seqs and arrays are in ascending order of them, so that a look-up is a binary search.
- * Pointers to elements hold until the next model_apply. */
+ * Rules:
+ * 1. model_apply takes the events in order, once each, and can't fail: an invalid body changes only
+ *    the counts. No input or output, no clock: live and replay fold the same events to the same
+ *    state.
+ * 2. Texts of actions stay in the recording; the model keeps their seqs (row.h reads them). So its
+ *    size is some 200 bytes an action and 16 a row; the lists of these are longlist.h's, so that
+ *    memory stays flat.
+ * 3. Ids are seqs and arrays are in ascending order of them, so that a look-up is a binary
+ *    search. Pointers to elements hold until the next model_apply. */
 #ifndef UI_MODEL_H
 #define UI_MODEL_H
 
@@ -212,7 +211,7 @@ const struct model_agent *model_agent(const struct model *m, uint64_t id); /* NU
 const struct model_box *model_box(const struct model *m, uint64_t id);
 /* Has it files that are to be merged back, as the handover counts them? */
 bool model_box_unmerged(const struct model_box *b);
-/* What it would do next if it were not paused, or what stands still in its frozen box; NULL. */
+/* The next action of a paused agent, or the action in its frozen sandbox; NULL. */
 const struct model_action *model_stands(const struct model *m, const struct model_agent *a);
 const struct model_action *model_action(const struct model *m, uint64_t id);
 bool model_ask(const struct model *m, uint64_t seq); /* a question that still waits */

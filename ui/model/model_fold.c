@@ -89,8 +89,7 @@ static void spark_add(struct spark *s, const struct event *ev, bool held, bool e
 	s->error[i] = s->error[i] || error;
 }
 
-/* What the script does outside of its agents is a row of the fleet, too, once there is
- * something. */
+/* A script's own actions are a row of the fleet, too, once there are any. */
 static struct model_agent *script_agent(struct model *m, const struct event *ev)
 {
 	struct model_agent *a = m->start ? model_fold_agent_of(m, m->start) : NULL;
@@ -621,7 +620,7 @@ static bool has_news(uint16_t kind)
 	       kind != EV_MODEL_CALL && kind != EV_STORE_SET;
 }
 
-/* Whose timeline an event belongs to. */
+/* The agent whose timeline has the event. */
 static struct model_agent *row_owner(struct model *m, const struct event *ev)
 {
 	const struct model_action *act =

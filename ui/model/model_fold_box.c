@@ -90,7 +90,7 @@ static void model_fold_box_snapshot(struct model *m, struct model_box *b, const 
 	}
 }
 
-/* What a rented box has cost counts with whom opened it. */
+/* A hosted sandbox's cost counts for its opener. */
 static void model_fold_box_rented(struct model *m, const struct event *ev, const json_t *cost)
 {
 	struct model_agent *a = fold_agent(m, ev->agent);
@@ -169,7 +169,7 @@ void fold_preview(struct model *m, const struct event *ev, const json_t *o)
 	}
 }
 
-/* What a supervisor that was killed had begun to try is gone with it. */
+/* Dry runs of a killed supervisor are gone. */
 void fold_forget_previews(struct model *m)
 {
 	for (size_t i = 0; i < m->nr_actions; i++) {

@@ -144,7 +144,7 @@ static void model_pick_ask_again(struct pick *p, struct source *s, uint64_t seq,
 		model_pick_set(p, seq, ask_one(p, s, seq, now_us));
 }
 
-/* What has become known since it was asked: ends, marks. */
+/* Updates rows with later facts: ends, bookmarks. */
 static void model_pick_catch_up(struct pick *p, struct source *s, int64_t now_us)
 {
 	size_t left = 0;

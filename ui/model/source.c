@@ -132,8 +132,7 @@ static void begin_early(struct source *s, uint64_t seq)
 	free(list);
 }
 
-/* What has come since the first picture was made; when that is much, a new picture, but not all the
- * time. */
+/* Reads events since the first picture; many of them give a new picture, but not too often. */
 static int go_on_early(struct source *s, uint64_t seq)
 {
 	int n = 0;

@@ -28,8 +28,7 @@ enum track_flag {
 	TRACK_DRIFT = 1 << 13,
 };
 
-/* What is counted by stretches, so that a ruler of a long session is drawn without looking at each
- * event. */
+/* Counts by stretches, so that a ruler of a long session is drawn without reading each event. */
 enum track_lane { LANE_EVENTS, LANE_EXEC, LANE_EDIT, LANE_MODEL, LANE_NR };
 enum { TRACK_STRETCH = 256 };
 

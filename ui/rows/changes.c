@@ -304,7 +304,7 @@ static void add_between(struct list *l, const char *path, const struct object_id
 		views_changes_add_change(l, path, old_mode ? &a : NULL, new_mode ? &b : NULL);
 }
 
-/* What only one of them has changed is the base's in the other. */
+/* A path that only one of them has changed is the base's in the other. */
 static void fill_between(struct source *s, uint64_t box, uint64_t from, uint64_t to, struct kept *k)
 {
 	struct list a = { .s = s, .arena = &k->arena }, b = { .s = s, .arena = &k->arena },

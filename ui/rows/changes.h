@@ -1,7 +1,8 @@
-/* What differs in a box's files: the newest snapshot at the cursor against the base below the box.
+/* The changes of a sandbox's files: the newest snapshot at the cursor against the base below the
+ * sandbox.
  *
- * A snapshot event names two git trees, the touched paths as they are ("tree") and the same paths
- * as the base has them ("under"); their difference is the change. Lists are kept per snapshot in
+ * A snapshot event names two git trees, the touched paths as they are ("tree") and the same
+ * paths as in the base ("under"); their difference is the change. Lists are kept per snapshot in
  * the source, as a snapshot never changes. */
 #ifndef UI_ROWS_CHANGES_H
 #define UI_ROWS_CHANGES_H
@@ -23,8 +24,7 @@ struct change {
 /* Files changed in @box since its start, by path. @out borrows from the source until the next
  * call. */
 size_t changes_list(struct source *s, uint64_t box, struct change **out, struct arena *a);
-/* What differs in @box's files between two places of the record, wherever the cursor is: as of
- * event @from and @to. */
+/* The changes of @box's files between events @from and @to, wherever the cursor is. */
 size_t changes_between(struct source *s, uint64_t box, uint64_t from, uint64_t to,
 		       struct change **out);
 /* The same for what a preview did: @ended is the seq of its preview.ended. */

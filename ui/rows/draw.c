@@ -128,7 +128,7 @@ static void draw_turn(struct area a, int row, int col, const struct row_info *r)
 		put_sign(a, row, col, ROLE_RULE, SIGN_HLINE);
 }
 
-/* What stands at the right, each in its own column; returns where it begins. */
+/* Draws the parts at the right, each in its own column; returns the start of the first. */
 static int draw_right(struct area a, int row, const struct row_info *r,
 		      const struct draw_row_opts *o, struct arena *ar)
 {
@@ -154,7 +154,7 @@ static int draw_right(struct area a, int row, const struct row_info *r,
 	return col;
 }
 
-/* What was held or refused says by whom; its verdict takes the place of the outcome, which would
+/* A pending or refused action shows who decided; its verdict replaces the outcome, which would
  * repeat it. */
 static bool says_by_whom(const struct row_info *r)
 {

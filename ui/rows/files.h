@@ -31,7 +31,7 @@ struct files {
  * (0: the cursor). */
 void files_list(struct source *s, uint64_t box, uint64_t at, const char *dir, struct arena *a,
 		struct files *out);
-/* What files_list gives as of the cursor stays as it is while this number does. */
+/* The result of files_list at the cursor is unchanged as long as this number is. */
 uint64_t files_state(const struct source *s, uint64_t box);
 /* One path of it; false: nothing of that name. */
 bool files_find(struct source *s, uint64_t box, uint64_t at, const char *path, struct arena *a,

@@ -182,7 +182,7 @@ static json_t *handoff_waivers(struct source *s)
 	return list;
 }
 
-/* What the record says of the merges back of one box. */
+/* The recorded merges of one sandbox. */
 struct merges {
 	/* seqs of the newest merge that stands, and of the newest snapshot with changes */
 	uint64_t box, merged, changed;

@@ -72,8 +72,8 @@ static void output_part(struct text *t, struct source *s, uint64_t action, int s
 	say_more(t, more, "byte", "bytes");
 }
 
-/* What a model says, as it comes, and then the tools that it calls; the bytes on the wire say it in
- * the form of its maker. */
+/* A model's text as it streams, and then its tool calls; the bytes on the wire are in the
+ * provider's format. */
 static void output_model(struct text *t, struct source *s, const struct model_action *act,
 			 uint64_t from, uint64_t room)
 {
@@ -364,7 +364,7 @@ static void pane_put_value(json_t *v, struct buf *out)
 		buf_append(out, buf_cstr(&b), b.len); /* a number, or JSON, which has its quotes */
 }
 
-/* What belongs together in a row: "verdict ask  name no-push  file policy.lua  line 22". */
+/* Related fields in one row: "verdict ask  name no-push  file policy.lua  line 22". */
 static void detail_parts(struct text *t, const char *key, json_t *o)
 {
 	CLEANUP(buf_release) struct buf b = BUF_INIT;

@@ -1,4 +1,4 @@
-/* What the panes beside a timeline hold, as text: an action's output, an agent's transcript, its
+/* The panes beside a timeline as text: an action's output, an agent's transcript, its
  * workspace's difference, an event's details. They read; they do not draw. */
 #ifndef UI_ROWS_PANE_H
 #define UI_ROWS_PANE_H
@@ -17,7 +17,7 @@ struct pane_hold {
  * their effect. @hold: may be NULL. */
 void pane_output(struct text *t, struct source *s, uint64_t action, size_t max, bool render,
 		 struct pane_hold *hold);
-/* What was said, with roles as words; the last @max rows of the agent's timeline. */
+/* The conversation with named roles; the last @max rows of the agent's timeline. */
 void pane_transcript(struct text *t, struct source *s, uint64_t agent, size_t max,
 		     struct pane_hold *hold);
 /* Every change of a box; each file begins with a heading. */

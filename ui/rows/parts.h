@@ -32,7 +32,7 @@ size_t parts_list(struct source *s, uint64_t box, const struct change *change, s
 /* Words that mean exactly this part for pick, merge and approve: "src/a.c:OID@4,1+4,2=BASE64";
  * owned by @out. */
 void part_word(const struct part *p, const struct change *c, struct buf *out);
-/* What should be looked at twice: "executable", "link out of the tree", "ci", ...; NULL nothing. */
+/* The reason for a second look: "executable", "link out of the tree", "ci", ...; NULL none. */
 const char *change_flag(struct source *s, const struct change *c);
 
 /* A hunk as lines for an editor (" ", "-", "+" in front), and back: the edited bytes that

@@ -1,5 +1,5 @@
-/* What one row of a timeline says: the fleet's last events, an agent's timeline, the log and line
- * mode all read it here.
+/* The text of one row of a timeline: the fleet's last events, an agent's timeline, the log, and
+ * line mode all read it here.
  *
  * Texts are bytes as they were recorded, not vetted: they go to a screen through put() like
  * everything else. They live in the caller's arena. */

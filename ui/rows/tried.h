@@ -1,5 +1,5 @@
-/* What the preview of a held action has shown, as text: progress while it runs, then exit status,
- * files, output, and why the real run may do otherwise. */
+/* The dry run of a pending action as text: progress while it runs, then exit status, files,
+ * output, and why the real run may differ. */
 #ifndef UI_ROWS_TRIED_H
 #define UI_ROWS_TRIED_H
 

@@ -34,7 +34,7 @@ static void foreground_take_back(void)
 	sigprocmask(SIG_SETMASK, &before, NULL);
 }
 
-/* What the program did not stop at is not for us either. */
+/* A stop that the program ignored is ignored here, too. */
 static void forget_stop(void)
 {
 	struct sigaction was;

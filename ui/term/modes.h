@@ -1,8 +1,8 @@
-/* What a program has switched on in its terminal, read from its output: alternate screen, mouse,
- * bracketed paste, keyboard protocols, cursor, colors, title. It draws nothing and changes no byte.
- * A copy of the struct is a state to go back to.
+/* The modes that a program has switched on in its terminal, read from its output: alternate screen,
+ * mouse, bracketed paste, keyboard protocols, cursor, colors, title. It draws nothing and changes
+ * no byte. A copy of the struct is a state to restore.
  *
- * The state depends only on the bytes, in whatever pieces they come. */
+ * The state depends only on the bytes, in chunks of any size. */
 #ifndef UI_MODES_H
 #define UI_MODES_H
 

@@ -32,8 +32,8 @@ static void add_colour(struct buf *b, int fg)
 	squeeze_add(b, code);
 }
 
-/* What takes the terminal from @from to @to; turning off is by "everything off", which every
- * terminal knows. */
+/* Writes the change from @from to @to; turning off is by "everything off", which every terminal
+ * knows. */
 static void squeeze_say(const struct pen *from, const struct pen *to, struct buf *out)
 {
 	static const struct pen plain = { .fg = -1 };

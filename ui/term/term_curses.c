@@ -61,7 +61,7 @@ static void init_colours(void)
 	}
 }
 
-/* What curses has written since the last time. */
+/* Takes the bytes that curses has written since the last call. */
 static void term_curses_take_frame(struct buf *out)
 {
 	int fd = fileno(term_curses_sink);

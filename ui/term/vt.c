@@ -201,7 +201,7 @@ void vt_free(struct vt **vp)
 	free(v);
 }
 
-/* What the emulation would answer is for nobody. */
+/* Drops the emulation's own answers. */
 static void drop_answers(struct vt *v)
 {
 	char junk[512];

@@ -15,7 +15,7 @@ static void align_put_row(struct rows_made *m, size_t a, bool has_a, size_t b, b
 		(struct align_row){ has_a ? (int32_t)a : -1, has_b ? (int32_t)b : -1, same };
 }
 
-/* What neither has in common: beside each other as long as there are two. */
+/* Aligns steps without a match: side by side as long as both have some. */
 static void align_gap(struct rows_made *m, size_t a, size_t a_end, size_t b, size_t b_end)
 {
 	for (; a < a_end || b < b_end; a += a < a_end, b += b < b_end)

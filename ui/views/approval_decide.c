@@ -256,8 +256,8 @@ bool approval_decide(struct approval *v, struct ui *ui, enum verb verb)
 	}
 }
 
-/* What asks for a text can be opened with it; what lets something run, or ends something, has its
- * own key. */
+/* Enter opens the lines that ask for a text. Lines that run or end something have their own
+ * keys. */
 void approval_enter(struct approval *v, struct ui *ui)
 {
 	enum verb chosen = v->chosen ? approval_verb(v->chosen - 1) : VERB_NONE;

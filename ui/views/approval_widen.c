@@ -114,7 +114,8 @@ static void approval_widen_answered(void *self, const json_t *result, const stru
 		approval_widen_ask(v, ui);
 }
 
-/* What the pattern under the cursor means; before the first answer: which patterns there are. */
+/* Asks for the effect of the pattern under the cursor; before the first answer: for the
+ * patterns. */
 static void approval_widen_ask(struct approval *v, struct ui *ui)
 {
 	static unsigned nr;
@@ -171,7 +172,7 @@ static void approval_widen_typing(struct ui *ui)
 	approval_widen_ask(v, ui);
 }
 
-/* What its patterns are of: as waivers have it. */
+/* The subject of its patterns, as in waivers. */
 static const char *patterns_of(const struct approval *v)
 {
 	static const char *const of[][2] = { { "exec", "commands" }, { "shell", "commands" },

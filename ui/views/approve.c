@@ -166,8 +166,7 @@ static size_t exact_action(struct text *t, const json_t *req, const char *comman
 	return lines;
 }
 
-/* What a request of the web carries besides its address: names of headers, values that are no
- * secret, the body. */
+/* The content of a web request besides its address: names of headers, harmless values, the body. */
 static void approve_carried(struct text *t, const json_t *req)
 {
 	CLEANUP(buf_release) struct buf body = BUF_INIT;
@@ -347,7 +346,7 @@ bool approval_difference(struct text *t, const json_t *req)
 	return true;
 }
 
-/* What is known without a difference or a preview. */
+/* The known effects without a difference or a dry run. */
 static void effect_words(struct text *t, const struct source *s, const json_t *req,
 			 const struct approval_info *info)
 {
@@ -452,7 +451,7 @@ static void approve_effect(struct text *t, struct source *s, const json_t *req,
 	approve_taint(t, req);
 }
 
-/* What the agent said with the action, else its last words before it. */
+/* The agent's text with the action, else its last one before it. */
 static const char *said_text(struct source *s, const json_t *req, const struct approval_info *info,
 			     struct arena *a)
 {

@@ -33,8 +33,8 @@ struct approval_info {
 	const char *decided; /* "approved by ann at 14:32:30", NULL while it waits */
 };
 
-/* What waits for a person. The queue, and the screens that go through it, have one order: the
- * oldest first. */
+/* Pending approvals. The queue, and the screens that go through it, have one order: the oldest
+ * first. */
 struct waits {
 	size_t source;
 	uint64_t action;

@@ -1,4 +1,4 @@
-/* Who brought each line of a file of a box, as it is at a place of the record: worked out from one
+/* The author of each line of a sandbox's file at an event of the recording: computed from one
  * version of the file to the next, in slices, so that keys are answered meanwhile. */
 #ifndef UI_BLAME_H
 #define UI_BLAME_H

@@ -89,7 +89,7 @@ struct fleet {
 
 /* Lists, sorts, folds, finds the selection; @visible rows are seen: sets top, and their texts. */
 void fleet_gather(struct fleet *f, struct ui *ui, int visible, struct arena *ar);
-/* What the agent of @l does, as one line. */
+/* The present work of @l's agent as one line. */
 const char *fleet_now(const struct line *l, const struct ui *ui, struct arena *ar);
 /* The order of names: numbers in them count as numbers, capitals as small letters; 0 only for the
  * same bytes. */

@@ -130,7 +130,7 @@ static int64_t fleet_rows_newest(const struct model_agent *a)
 	return at;
 }
 
-/* What did something last comes first; within a quarter of a minute nothing changes places. */
+/* The most recently active comes first; rows within 15 s of each other keep their order. */
 static int compare_recent(const void *x, const void *y)
 {
 	const struct line *a = x, *b = y;
@@ -346,8 +346,7 @@ static void fleet_rows_scroll(struct fleet *f, int visible)
 	f->pin.set = true;
 }
 
-/* What a command prints of how far it is; else, when it takes its time, how much of its limit is
- * gone. */
+/* A command's own progress; otherwise, for a long command, the used part of its time limit. */
 static void fleet_rows_running(struct line *l, struct ui *ui)
 {
 	struct source *s = ui->src[l->source];

@@ -1,6 +1,6 @@
-/* What has been run to check the result: commands of the box that look like checks, and their runs
- * again on the files as they are (redo --now), each with whether something has changed since. Taken
- * from the record; nothing is judged here. */
+/* Commands that checked the result: commands of the sandbox that look like checks, and their
+ * repeats on the present files (redo --now), each with whether a file has changed since. Taken
+ * from the recording; no verdict is made here. */
 #include <ctype.h>
 #include <inttypes.h>
 #include <stdlib.h>

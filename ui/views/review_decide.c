@@ -1,4 +1,4 @@
-/* What is pressed in the review screen: words about a part, and what becomes of all of them. */
+/* The keys of the review screen: reviews of a part, and the merge of all of them. */
 #include "ui/views/review_priv.h"
 #include "ui/frame/suspend_screen.h"
 
@@ -138,7 +138,7 @@ static void review_decide_edit(struct review *v, struct ui *ui)
 
 /* --- all of it --- */
 
-/* What is taken, as words of merge and approve; NULL: nothing. */
+/* The accepted parts, as arguments of merge and approve; NULL: none. */
 static json_t *taken_opts(struct review *v)
 {
 	json_t *opts = json_object(), *hunks = json_array();

@@ -424,7 +424,7 @@ static void view_agent_move(struct agent_view *v, int64_t by)
 	v->text_follow = true;
 }
 
-/* What followed the end was read in part: more of it is above from now on. */
+/* The text that followed the end was read in part: earlier text is above from now on. */
 static void scroll_to(struct agent_view *v, int64_t top)
 {
 	v->below = v->text_follow ? (int64_t)v->text.nr - top : 0;

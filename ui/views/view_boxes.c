@@ -28,7 +28,7 @@ struct boxes {
 	struct arena *arena;
 };
 
-/* What the actions of @m say of its boxes: @b has one row for each box of it, in their order. */
+/* Counts the actions of @m by sandbox: @b has one row for each sandbox of it, in order. */
 static void add_actions(const struct model *m, struct boxed *b, size_t nr)
 {
 	for (size_t i = 0; i < m->nr_actions; i++) {

@@ -306,7 +306,7 @@ static void view_compare_read_all(struct compare *v, struct ui *ui)
 	v->read_us = ui->mono_us;
 }
 
-/* What the cursor is on: the action of its side, of the other where that did nothing; 0 none. */
+/* The action under the cursor: of its side, or of the other if its side has none; 0 none. */
 static uint64_t view_compare_chosen(const struct compare *v, bool *right)
 {
 	const struct step *s = step_at(v, v->at, *right = v->on_right);
@@ -329,7 +329,7 @@ static void find_chosen(struct compare *v, bool right, uint64_t id)
 	}
 }
 
-/* Who did what, and how it ended, without an end of what a row has room for. */
+/* The agent, the action, and its end, without the parts that a row has room for. */
 static void view_compare_gather_detail(struct compare *v, struct ui *ui, int cols)
 {
 	text_init(&v->detail, v->arena, cols - 1, 4, ui->grid.ascii);

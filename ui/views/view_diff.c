@@ -1,6 +1,6 @@
-/* What a box's files have become since its start, or between two places of the record (":diff a
- * b"): the list of files, and their lines. ] and [ go from file to file. Reads: the newest snapshot
- * at the cursor, or those of the two places. */
+/* The changes of a sandbox's files since its start, or between two events (":diff a b"): the
+ * list of files, and their lines. ] and [ go from file to file. Reads: the newest snapshot at
+ * the cursor, or those of the two events. */
 #include <inttypes.h>
 #include <string.h>
 

@@ -113,7 +113,7 @@ static bool view_question_answers(const struct question *v, struct source *s, ui
 	return ev.cause ? ev.cause == v->seq : ev.agent == v->info.agent;
 }
 
-/* Who answered what, from the first row after the question that is its answer. */
+/* The user and the answer, from the first row after the question that is its answer. */
 static const char *view_question_answer_of(const struct question *v, struct source *s)
 {
 	struct row_info r;

@@ -337,7 +337,7 @@ static const char *what_runs(const struct redo_view *v)
 	return o ? first_line(action_what(o, v->arena), v->arena) : "";
 }
 
-/* What was said when it began is over; what else has been said since stays. */
+/* Replaces the message of the start; later messages stay. */
 static void view_redo_tell_end(struct redo_view *v, struct ui *ui)
 {
 	char begun[80];

@@ -39,7 +39,7 @@ struct own_word *review_own(struct review *v, const struct part *p)
 	return &v->own[v->nr_own++];
 }
 
-/* What was pressed here counts until the record has it. */
+/* A choice made here counts until it is recorded. */
 enum part_choice review_choice(struct review *v, const struct part *p)
 {
 	const struct own_word *w = review_own(v, p);

@@ -1,4 +1,4 @@
-/* What a SELECT has given: columns as wide as they need, sideways by h and l. */
+/* The result of a SELECT: columns as wide as they need, sideways by h and l. */
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>

@@ -24,7 +24,7 @@ enum {
 	NUMBER_COLS = 6
 };
 
-/* What the text on the screen was made from: it is made anew when one of these has changed. */
+/* The source of the text on the screen: the text is made again when one of these has changed. */
 struct shown {
 	struct object_id id, was;
 	uint64_t at, box;
@@ -421,7 +421,7 @@ static void view_tree_paint_list(const struct tree_view *v, struct area a)
 			 v->f.there ? "nothing is in here" : "there is no such folder here");
 }
 
-/* Who brought the lines on the screen, the first few, each once. */
+/* The authors of the lines on the screen, the first few, each once. */
 static void paint_who(const struct tree_view *v, const struct ui *ui, struct area a)
 {
 	struct source *s = ui_source(ui, v->source);

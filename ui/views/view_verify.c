@@ -34,7 +34,7 @@ struct verify_view {
 	struct arena *arena;
 };
 
-/* What runs or has run of this session; NULL nothing. */
+/* The running or finished verification of this session; NULL none. */
 static struct verifying *view_verify_own(const struct verify_view *v)
 {
 	return v->ui->verifying_source == v->source ? v->ui->verifying : NULL;
@@ -80,7 +80,7 @@ static size_t source_of(const struct ui *ui, const struct subject *on)
 	return ui->replay ? 0 : on->source;
 }
 
-/* What is there of this session is shown as it is, unless it is old. */
+/* Shows an existing verification of this session, unless it is old. */
 static void view_verify_open_view(void *self, struct ui *ui, const struct subject *on)
 {
 	struct verify_view *v = self;
@@ -105,7 +105,7 @@ static void view_verify_stop(struct verify_view *v)
 	v->ui->stale = true;
 }
 
-/* What runs of this session runs on. */
+/* A running verification continues. */
 static bool view_verify_stays(const void *self, const struct ui *ui, const struct subject *on)
 {
 	const struct verify_view *v = self;

@@ -8,8 +8,7 @@
 
 #include "base/buf.h"
 
-/* What is written to the new stream comes out of @to, which is borrowed; fclose ends it. NULL: no
- * memory. */
+/* A new stream whose output goes to @to, which is borrowed; fclose ends it. NULL: no memory. */
 FILE *json_stream_new(FILE *to);
 
 /* The same for a text in pieces: appends to @out. @held: the last bytes of a piece, which may begin

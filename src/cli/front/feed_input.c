@@ -12,7 +12,7 @@
 #include "base/mem.h"
 #include "control/client.h"
 
-/* What comes in small bits is gathered a moment, so that a megabyte is not a hundred commands. */
+/* Small pieces of input are gathered for a moment, so that a megabyte is not a hundred commands. */
 enum { PIECE = 512 << 10, GATHER_MS = 2 };
 
 struct feeder {

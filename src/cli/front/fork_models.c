@@ -152,7 +152,7 @@ static void stop_leg(struct race *r, struct leg *g)
 	(void)!run_own(r, &w, NULL, &out, &none);
 }
 
-/* What it did after the common event. */
+/* Counts an event after the common one. */
 static void see_event(struct leg *g, const struct event *ev)
 {
 	struct err none = ERR_INIT;

@@ -10,8 +10,8 @@
  * event @after, and by the session's. Returns owned. */
 json_t *fork_outcome(struct session *s, uint64_t after);
 
-/* What the comparison has found out about a session besides (its test): kept in the user's state,
- * by its id. NULL: nothing. */
+/* Further results of the comparison about a session (its test), kept in the user's state by its
+ * id. NULL: none. */
 json_t *fork_kept_read(const char *id);
 int fork_kept_write(const char *id, const json_t *kept, struct err *err);
 

@@ -48,13 +48,15 @@ int front_show_all(struct cmd_ctx *ctx, const struct front_opts *fo);
 int run_session(struct cmd_ctx *ctx, json_t *o, const struct front_opts *fo);
 /* run_watch.c: the same, and again whenever @file is saved. */
 int run_watch(struct cmd_ctx *ctx, json_t *opts, const char *file);
-/* What the session at @path was begun with, into @o; options of the command line come on top. */
+/* Puts the options that the session at @path was started with into @o; options of the command
+ * line override them. */
 /* --budget into @o. */
 NODISCARD int run_budget(struct cmd_ctx *ctx, json_t *o, struct err *err);
 NODISCARD int run_options_of(json_t *o, const char *path, struct err *err);
-/* What no record holds, as the configuration has it now: secrets, model providers and prices. */
+/* Settings that are never recorded, from the present configuration: secrets, model providers,
+ * and prices. */
 NODISCARD int run_unrecorded(struct cmd_ctx *ctx, json_t *o, struct err *err);
-/* What options (those of them that the command has) and configuration say for any session, into the
+/* Puts options (those that the command has) and configuration for any session into the
  * supervisor's options. */
 NODISCARD int run_common(struct cmd_ctx *ctx, json_t *o, struct err *err);
 /* Checks that a backend exists before anything starts: ERR_USAGE with the available ones. @name

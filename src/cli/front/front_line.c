@@ -175,7 +175,7 @@ static int front_line_look_up(struct line_mode *m, const char *const *words, siz
 	return 0;
 }
 
-/* What is typed: for the supervisor, for the program itself, or nonsense. */
+/* Handles a typed command: for the supervisor, for the program itself, or unknown. */
 static void typed_command(void *self, const char *const *words, size_t nr, json_t *opts,
 			  act_done_fn *done, void *done_self)
 {
@@ -345,8 +345,8 @@ static void hear_signals(bool visit)
 	sigaction(SIGTERM, &sa, NULL);
 }
 
-/* Who comes to a session that has run for hours is not read all of it; what waits is asked in any
- * case. */
+/* A client that attaches to a long session is not shown all of it. Pending actions are prompted
+ * in any case. */
 static void skip_past(struct line_mode *m)
 {
 	uint64_t head = session_head(m->s), past = head > PAST_EVENTS ? head - PAST_EVENTS : 0;

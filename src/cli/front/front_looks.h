@@ -1,5 +1,4 @@
-/* What the person's configuration says of the console: theme, keys, pager, bell; "--color",
- * NO_COLOR. */
+/* The user's settings of the console: theme, keys, pager, bell; "--color", NO_COLOR. */
 #ifndef CLI_FRONT_FRONT_LOOKS_H
 #define CLI_FRONT_FRONT_LOOKS_H
 

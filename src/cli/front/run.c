@@ -191,7 +191,7 @@ int run_unrecorded(struct cmd_ctx *ctx, json_t *o, struct err *err)
 	return rc;
 }
 
-/* What every box has, and what the session may use up, unless script and options say otherwise. */
+/* Settings of every sandbox, and the session's budget, unless script and options set them. */
 static void put_boxes(json_t *o, const struct config *c)
 {
 	struct err none = ERR_INIT;
@@ -209,7 +209,7 @@ static void put_boxes(json_t *o, const struct config *c)
 		json_put(o, "budget", budget);
 }
 
-/* What the options leave open, the configuration says. */
+/* Fills missing options from the configuration. */
 static int front_run_configured(struct cmd_ctx *ctx, json_t *o, struct err *err)
 {
 	static const struct {

@@ -57,7 +57,7 @@ void cmd_safe(struct buf *out, const char *bytes, size_t len, bool lines);
 /* SUPERVISOR rows: finds the live session (--session ID, or the part before # of an operand, or the
  * only one), sends, prints the result. */
 int cmd_send(struct cmd_ctx *ctx);
-/* What cmd_send prints of a supervisor's answer to @ctx's command. */
+/* The output of cmd_send for a supervisor's answer to @ctx's command. */
 void cmd_print_answer(struct cmd_ctx *ctx, const char *session, const json_t *result);
 
 #define CMD_FN_OFFLINE(name) int cmd_##name(struct cmd_ctx *ctx);

@@ -1,4 +1,4 @@
-/* What the files of the command line share and nobody else needs. */
+/* Shared by the files of the command line only. */
 #ifndef CLI_LIB_CMD_PRIV_H
 #define CLI_LIB_CMD_PRIV_H
 

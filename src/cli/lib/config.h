@@ -18,8 +18,8 @@ json_t *config_below(const struct config *c, const char *name);
 /* A table of tables ("models") as one object, the nearest layer first; NULL when nothing says
  * anything. Returns owned. */
 json_t *config_object(const struct config *c, const char *name);
-/* What @name, true or false, says becomes "1" or "0" in @variable, which a person may have set
- * himself: that goes before. */
+/* Puts @name's value, true or false, as "1" or "0" into @variable. A variable that the user has
+ * set takes precedence. */
 void config_to_env(const struct config *c, const char *name, const char *variable);
 /* Where session files lie: the setting `sessions`. Returns owned, never NULL. */
 char *config_sessions(struct cmd_ctx *ctx);

@@ -14,7 +14,7 @@ NODISCARD int policy_file_load(const char *path, struct policy **out, struct err
 int cmd_policy_past(struct cmd_ctx *ctx);
 int cmd_policy_mine(struct cmd_ctx *ctx);
 
-/* What stood around the box of an action with this recorded profile (may be NULL). */
+/* The isolation of an action's sandbox with this recorded isolation level (may be NULL). */
 enum gate_wall policy_past_wall(const char *profile);
 
 #endif

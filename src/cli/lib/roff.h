@@ -25,8 +25,7 @@ void roff_prose(struct buf *out, const char *text, size_t len);	  /* within a li
 void roff_literal(struct buf *out, const char *text, size_t len); /* within a line */
 /* prose that is a line of its own */
 void roff_line(struct buf *out, const char *text, size_t len);
-/* What can be typed: words in capitals are slanted (they stand for something), all other words
- * bold. */
+/* Syntax: words in capitals are slanted (they stand for values), all other words bold. */
 void roff_usage(struct buf *out, const char *text, size_t len);
 /* One line that is not filled. A shell line over 80 columns continues after a backslash. */
 void roff_example(struct buf *out, const char *line, size_t len);

@@ -1,6 +1,6 @@
-/* Who restored files, and how: words for a snapshot that no action made, from the events recorded
- * beside it. Your undo, rollback, or apply is your own act, so it is named as such wherever the
- * author of a change is shown. Reading only. */
+/* Names the author and kind of a restore: text for a snapshot that no action made, from the
+ * events recorded beside it. Your undo, rollback, or apply is your own act, so it is named as
+ * such wherever the author of a change is shown. Reading only. */
 #ifndef RECORD_READ_BACK_H
 #define RECORD_READ_BACK_H
 

@@ -15,7 +15,7 @@ static uint32_t word_at(const uint8_t *p, bool big)
 	return big ? be32toh(v) : le32toh(v);
 }
 
-/* What is summed up: the beginning of the header, then the page. */
+/* The bytes of a sum: the start of the header, then the page. */
 static int bitflip_place_of(int pair)
 {
 	return pair ? FRAME_HEADER + (pair - 1) * PAIR : 0;
@@ -32,7 +32,7 @@ static int bits_between(const uint8_t *a, const uint8_t *b, int len, int *last)
 	return nr;
 }
 
-/* What a bit that was turned, turned back, adds to the two halves of the sum. */
+/* The change in the two halves of the sum if a flipped bit is flipped back. */
 struct change {
 	uint64_t by; /* first half << 32 | second half */
 	int byte;

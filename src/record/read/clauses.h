@@ -1,10 +1,9 @@
-/* What the search index is asked for the words of a look: clauses of FTS5's language that all must
- * hold, one for each trigram of a word (or for all that begin with a word of one or two
- * characters).
+/* The queries of the search index for a text: clauses of FTS5's language that all must hold, one
+ * for each trigram of a word (or for all words with a prefix of one or two characters).
  *
  * Asking for all of them reads all their lists. The lists of the trigrams of one word are almost
- * the same list, so that a few of them already lead to little more than all do: which ones, a
- * sample of the session tells. */
+ * the same, so that a few of them find little more than all do. A sample of the session chooses
+ * them. */
 #ifndef RECORD_READ_CLAUSES_H
 #define RECORD_READ_CLAUSES_H
 

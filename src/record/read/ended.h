@@ -1,5 +1,4 @@
-/* What became of a session, in words, from the body of its session.end: for lists and for
- * screens. */
+/* The end of a session as text, from the body of its session.end: for lists and for screens. */
 #ifndef RECORD_READ_ENDED_H
 #define RECORD_READ_ENDED_H
 

@@ -1,6 +1,6 @@
-/* Who writes a session: an open-file-description lock on the file's companion, FILE-lease, held for
- * as long as its writer lives. Asking takes no lock, so that readers never get into a writer's
- * way. */
+/* The writer of a session: an open-file-description lock on the file's companion, FILE-lease,
+ * held for as long as its writer lives. A query takes no lock, so that readers never block a
+ * writer. */
 #ifndef RECORD_READ_LEASE_H
 #define RECORD_READ_LEASE_H
 

@@ -25,9 +25,9 @@ static uint32_t read_open_be32(const uint8_t *p)
 	return (uint32_t)p[0] << 24 | (uint32_t)p[1] << 16 | (uint32_t)p[2] << 8 | p[3];
 }
 
-/* What can be said without opening it. Closing a descriptor of the file would drop the locks that
- * SQLite has on it in this process, so the header is read by hand only when SQLite could make
- * nothing of it. */
+/* Facts without opening the session. Closing a descriptor of the file would drop the locks that
+ * SQLite has on it in this process, so the header is read directly only if SQLite could not read
+ * the file. */
 static int read_open_look(const char *path, struct err *err)
 {
 	struct stat st;

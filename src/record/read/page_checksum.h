@@ -77,8 +77,8 @@ struct log_end {
 
 /* The write-ahead log of the session file at @path. */
 NODISCARD int page_checksum_look_log(const char *path, struct log_end *out, struct err *err);
-/* What stands there, of whole transactions; release it. Is @bytes, without its sum, such a page
- * @nr? */
+/* The pages of complete transactions in the log; release it. Is @bytes, without its sum, such a
+ * page @nr? */
 NODISCARD int page_checksum_log_pages(const char *path, struct log_pages *out, struct err *err);
 bool page_checksum_in_log(const char *path, const struct log_pages *in, uint64_t nr,
 			  const uint8_t bytes[SUMS_PAGE]);

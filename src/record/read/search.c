@@ -234,7 +234,7 @@ static void read_search_compile(struct look *q)
 	q->compiled = true;
 }
 
-/* What the index is asked for a range; a short one costs less than choosing. */
+/* The index's query for a range; a short one is cheaper than choosing. */
 static const struct buf *query_of(struct look *q, uint64_t after)
 {
 	if (!q->coarse || q->upto - after < COARSE_LEAST)

@@ -44,7 +44,7 @@ const char *session_name(const struct session *s);
 bool session_live(struct session *s);	  /* its writer holds the lease now */
 uint64_t session_head(struct session *s); /* last committed seq; 0 = empty */
 
-/* Whose events these are and where their chain stands: enough to know a copy of the file by. */
+/* The origin of events and the state of their chain: enough to identify a copy of the file. */
 struct session_end {
 	uint64_t seq; /* of the last event; 0 = none, then chain is that of event 0 */
 	uint8_t uuid[UUID_LEN];
@@ -56,9 +56,9 @@ NODISCARD int session_end(struct session *s, struct session_end *out, struct err
 NODISCARD int session_event(struct session *s, uint64_t seq, struct event *ev, struct arena *arena,
 			    struct err *err);
 
-/* What became of the action @action: its judged, held, decided, .., ended, in their order (its
- * output and snapshots are many and are left out). @ev is borrowed for the call; @fn must not ask
- * for steps itself. */
+/* The life of the action @action: its judged, held, decided, .., ended, in order (its output and
+ * snapshots are many and are left out). @ev is borrowed for the call; @fn must not ask for steps
+ * itself. */
 typedef void session_step_fn(void *self, const struct event *ev);
 NODISCARD int session_steps(struct session *s, uint64_t action, session_step_fn *fn, void *self,
 			    struct err *err);

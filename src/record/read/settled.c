@@ -85,7 +85,8 @@ static bool settled_counts(const struct at *at, const json_t *body)
 	return nr && over == nr;
 }
 
-/* What @seq is about: of a request in this box the end, which counts from there. */
+/* The event that @seq stands for: for a request in this sandbox its end, which counts from
+ * there. */
 static void settled_aim(struct at *at, struct arena *a)
 {
 	struct event ev;

@@ -236,7 +236,7 @@ static int read_steps_run(sqlite3_stmt *st)
 	return rc == SQLITE_DONE ? SQLITE_OK : rc;
 }
 
-/* What stands beside the blocks that count would be in the way. */
+/* Removes rows beside the valid blocks. */
 static int drop_others(sqlite3 *db, uint64_t blocks)
 {
 	sqlite3_stmt *st = NULL;

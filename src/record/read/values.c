@@ -1,4 +1,4 @@
-/* What is asked of the blocks; values_make.c writes them. */
+/* Queries of the blocks; values_make.c writes them. */
 #include "record/read/values.h"
 
 #include <string.h>

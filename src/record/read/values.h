@@ -58,7 +58,7 @@ enum { VALUES_BLOCK = 4096, VALUES_FIELDS = 20 /* bits: place = block << 20 | fi
 	",'$.data'))-length(replace(json_extract(" body                                            \
 	",'$.data'),char(10),''))+(substr(json_extract(" body ",'$.data'),-1)<>char(10)) END"
 
-/* What stands for a text that is compared without regard to case. */
+/* The value that represents a text in comparisons without regard to case. */
 int64_t value_of_text(const char *text);
 
 struct values {

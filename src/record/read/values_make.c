@@ -205,7 +205,7 @@ static void values_make_step(struct maker *m, uint32_t index, int kind, const ch
 		sqlite3_reset(st);
 }
 
-/* What a recorder says of output: its place, and hashes. */
+/* The recorder's body for output: its place, and hashes. */
 static bool is_plain_output(const char *body, size_t len)
 {
 	/* query/filter_literal.c has them, too */

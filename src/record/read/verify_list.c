@@ -50,7 +50,7 @@ static uint64_t verify_list_missing(struct lists_check *c, const json_t *plus)
 	return UINT64_MAX;
 }
 
-/* What the row @f adds, when it begins with @as. */
+/* The items that row @f adds, if it starts with @as. */
 static void verify_list_take_row(struct lists_check *c, struct found *f, const struct found *as,
 				 const json_t *row)
 {

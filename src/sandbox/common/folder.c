@@ -113,8 +113,7 @@ static char *layer_path(const struct folder *f, const char *name)
 		     : path_join(f->root, "workspace");
 }
 
-/* What the workspace was at the beginning, for what compares with it; nobody but root may look
- * inside. */
+/* The workspace at its start, for later comparisons; only root may look inside. */
 static char *base_path(const struct folder *f, size_t layer)
 {
 	return mem_printf("%s/base/%zu", f->root, layer);

@@ -1,4 +1,4 @@
-/* What a copied workspace has not: the verbs of an overlay. */
+/* The overlay's verbs, which a copied workspace lacks. */
 #include "sandbox/common/folder.h"
 
 #include <string.h>

@@ -193,7 +193,7 @@ static void mirror_wait_for_news(struct mirror *m)
 		rc = pthread_cond_clockwait(&m->answered, &m->lock, CLOCK_MONOTONIC, &until);
 }
 
-/* What is there is taken, or thrown away. */
+/* Takes the received news, or drops them. */
 static bool mirror_take_news(struct mirror *m, bool ended, struct buf *out)
 {
 	pthread_mutex_lock(&m->lock);
@@ -540,7 +540,7 @@ static int mirror_fetch(struct mirror *m, struct mirror_news *c, struct err *err
 	return 0;
 }
 
-/* What stands here, as if nothing were known of any file's contents. */
+/* Lists the files here without any known contents. */
 static int look_here(struct mirror *m, int root, struct err *err)
 {
 	struct listing here = { 0 };
@@ -555,7 +555,7 @@ static int look_here(struct mirror *m, int root, struct err *err)
 	return 0;
 }
 
-/* What came, as list_far would have it; @contents borrows of it. */
+/* The received news in the format of list_far; @contents borrows from @news. */
 static int list_came(const struct buf *news, struct listing *out, bool *same,
 		     struct unpack *contents, struct err *err)
 {

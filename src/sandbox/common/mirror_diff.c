@@ -233,7 +233,7 @@ static int mirror_diff_keep(struct mirror_news *c, struct want *w, const char *b
 	return 0;
 }
 
-/* What the tool says of one file. */
+/* The tool's answer about one file. */
 struct said {
 	struct manifest_entry is;
 	const char *bytes;

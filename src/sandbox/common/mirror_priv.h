@@ -17,7 +17,7 @@ void listing_release(struct listing *l);
 /* @far becomes @now for @paths (and paths below them), and stays as it is elsewhere. */
 void listing_adopt(struct listing *far, struct listing *now, const struct strv *paths);
 
-/* What leads from one manifest to the next. */
+/* The changes from one manifest to the next. */
 struct mirror_news {
 	int contents; /* memfd: what the files are to hold; owned */
 	uint64_t contents_len;

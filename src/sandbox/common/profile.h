@@ -19,7 +19,7 @@ enum profile profile_of(const struct launcher_info *info, int landlock_abi);
 json_t *profile_lacks(enum profile p, const struct launcher_info *info, int landlock_abi);
 /* Defaults where @l has 0: memory min(8 GiB, 3/4 of the machine), 512 processes, files of 8 GiB. */
 void profile_limits(struct box_limits *l);
-/* What becomes rlimits of each command: memory only where no cgroup bounds it. */
+/* The limits that become rlimits of each command: memory only if no cgroup bounds it. */
 struct box_limits profile_rlimits(enum profile p, const struct box_limits *l);
 
 #endif

@@ -1,6 +1,6 @@
-/* What boxes may have left where the host's own clean-up does not reach: written down below the
- * box's state directory before it is made, taken away once it is known to be gone. What a killed
- * supervisor leaves is therefore told by `sandglass doctor --paths`. Any thread. */
+/* Remains of sandboxes beyond the host's own clean-up. An entry is written below the sandbox's
+ * state directory before the object is made, and removed once the object is known to be gone. So
+ * `sandglass doctor --paths` reports the remains of a killed supervisor. Any thread. */
 #ifndef SANDBOX_COMMON_REMOTE_ORPHANS_H
 #define SANDBOX_COMMON_REMOTE_ORPHANS_H
 

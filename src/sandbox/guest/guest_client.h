@@ -88,8 +88,7 @@ struct guest_attach {
  * {"landlock":abi,"filtered":bool,"missing":[paths]}. Before the first attach runs fail. */
 void guest_attach(struct guest *g, const struct guest_attach *a, box_done_fn *done, void *self);
 
-/* What commands may touch of a system that is not the box's own: its programs and settings to read.
- * Returns the number. */
+/* Rules for the shared part of a system: its programs and settings to read. Returns the number. */
 size_t guest_rules_shared(const struct guest_rule **out);
 
 /* --- runs ---

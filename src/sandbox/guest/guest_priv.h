@@ -1,4 +1,4 @@
-/* What the files of the guest client share; nobody else includes it. */
+/* Shared by the files of the guest client only. */
 #ifndef SANDBOX_GUEST_GUEST_PRIV_H
 #define SANDBOX_GUEST_GUEST_PRIV_H
 

@@ -241,7 +241,7 @@ void guest_run_ended(struct guest *g, const struct frame *f)
 	run_leave(r);
 }
 
-/* What the pipes still hold is real: it is handed over before the bad news, paused or not. */
+/* Output still in the pipes is real: it is delivered before the loss is reported, paused or not. */
 static void guest_run_lose(struct guest_run *r)
 {
 	r->busy++;

@@ -1,5 +1,5 @@
-/* What the files of a run share: guest_run.c (its life, from prepare to on_exit) and guest_stream.c
- * (how its bytes move). */
+/* Shared by the files of a run: guest_run.c (its life, from prepare to on_exit) and
+ * guest_stream.c (its bytes). */
 #ifndef SANDBOX_GUEST_GUEST_RUN_PRIV_H
 #define SANDBOX_GUEST_GUEST_RUN_PRIV_H
 

@@ -1,4 +1,4 @@
-/* What a process that its run left behind still writes. */
+/* Output of a process that its run left behind. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>

@@ -232,7 +232,7 @@ static void hosted_end(void *self, const struct err *err)
 	file_end(f, result, NULL);
 }
 
-/* What is large goes over as it is, if the provider takes files. */
+/* Sends a large file unchanged, if the provider takes files. */
 static void send_part(struct file *f);
 
 static void on_sent(void *self, const json_t *value, const struct err *err)

@@ -22,7 +22,8 @@
 
 struct remote_op;
 
-/* What an op says. out: bytes of the box; keep: the box as it must be found again (borrowed). */
+/* An op's messages. out: bytes of the sandbox; keep: the data to find the sandbox again
+ * (borrowed). */
 struct remote_heard {
 	void (*out)(void *self, const void *bytes, size_t len);
 	void (*keep)(void *self, const json_t *box);
@@ -46,7 +47,7 @@ struct remote_port {
 	bool (*has)(void *self, const char *fn);
 	/* not 0: exec tells what it puts out at its end only, and should last no longer */
 	int (*poll_s)(void *self);
-	/* What "address" has answered -> a connection to it that speaks HTTP, one request; -1 and
+	/* The result of "address" -> a connection to it that speaks HTTP, one request; -1 and
 	 * @err. */
 	int (*reach)(void *self, const json_t *address, uint64_t box, struct err *err);
 	void *self;

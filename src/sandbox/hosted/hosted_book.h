@@ -1,5 +1,6 @@
-/* What is rented, on disk: one entry per box, in $XDG_STATE_HOME/sandglass/rented/PROVIDER-TAG. An
- * entry whose lock nobody holds belongs to a supervisor that has died. Blocking, short. */
+/* Hosted sandboxes on disk: one entry per sandbox, in
+ * $XDG_STATE_HOME/sandglass/rented/PROVIDER-TAG. An entry without a lock holder belongs to a
+ * supervisor that has died. Blocking, short. */
 #ifndef SANDBOX_HOSTED_HOSTED_BOOK_H
 #define SANDBOX_HOSTED_HOSTED_BOOK_H
 

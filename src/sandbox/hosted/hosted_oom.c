@@ -1,4 +1,5 @@
-/* What the memory limit of a rented box has killed, out of what its runs say at their ends. */
+/* Kills by the memory limit of a hosted sandbox, counted from the reports at the ends of its
+ * runs. */
 #include "sandbox/hosted/hosted_priv.h"
 
 enum { KILLED_MOST = 1000000 };

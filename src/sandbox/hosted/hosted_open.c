@@ -234,7 +234,8 @@ static void hosted_open_say(void *self, const char *line)
 		r->progress(r->progress_self, line, strlen(line));
 }
 
-/* Who signs or is signed there with a time (certificates, tokens of its commands) must know. */
+/* Warns about a wrong clock, which breaks signatures with a time (certificates, tokens of
+ * commands). */
 static void tell_skew(struct remote *r)
 {
 	CLEANUP(free_ptr)

@@ -94,7 +94,7 @@ static struct wrap_run wrap_of(const struct run *r)
 				  .news = r->o.pty ? NULL : &r->news_words };
 }
 
-/* What has not come until now does not come. */
+/* Missing news will not come now. */
 static void no_news(const struct run *r)
 {
 	struct err none = ERR_INIT;
@@ -566,8 +566,8 @@ static void ask_with_input(struct run *r, const char *mark)
 		buf_append(&r->ask, r->news_words.item[i], strlen(r->news_words.item[i]) + 1);
 }
 
-/* What it says comes right after the mark, if it comes: the connection may have been cut between,
- * or the mark have come out before the tool was asked. */
+/* The tool's answer comes right after the mark, if at all. The connection may have been cut
+ * between, or the mark may have come before the tool was asked. */
 void hosted_run_turn(struct run *r, enum run_turn turn, const char *mark)
 {
 	hosted_run_rest(r, turn != TURN_BEGINS);

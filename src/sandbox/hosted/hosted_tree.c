@@ -14,7 +14,7 @@
 #include "sandbox/hosted/hosted_priv.h"
 #include "wire/tool.h"
 
-/* What goes over is in memory some times on its way, so a hundred boxes do not do it at once. */
+/* A transferred file is in memory some times, so a hundred sandboxes do not transfer at once. */
 enum { TOOL_FILE_MAX = 64 << 20, FILLED_AT_ONCE = 8 };
 
 /* --- our program there --- */

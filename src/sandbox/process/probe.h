@@ -1,5 +1,5 @@
-/* What the host can do for boxes, as `doctor` prints it. Blocking, some milliseconds; makes and
- * removes what it tries. Nothing is believed from version numbers where it can be tried. */
+/* The host's abilities for sandboxes, as `doctor` prints them. Blocking, some milliseconds;
+ * makes and removes its test objects. Abilities are tested, not derived from version numbers. */
 #ifndef SANDBOX_PROCESS_PROBE_H
 #define SANDBOX_PROCESS_PROBE_H
 

@@ -191,7 +191,7 @@ static void process_box_dial(struct box *b, uint16_t port, box_done_fn *done, vo
 		process_say_dead(p, done, self);
 }
 
-/* What the kernel counts for the whole box stands over what the guest adds up. */
+/* The kernel's counts for the whole sandbox replace the guest's sums. */
 static void process_on_ps(void *self, json_t *body, const struct err *err)
 {
 	struct ask *a = self;

@@ -25,8 +25,8 @@ void process_pool_drain(struct loop *l, loop_fn *done, void *self);
  * warm opens sooner. To be said again to a new launcher. */
 void process_ahead(void);
 
-/* What directories are called that are made ahead beside the states of boxes. Those of a supervisor
- * that was killed are empty. */
+/* The prefix of directories that are made ahead beside the states of sandboxes. Those of a
+ * killed supervisor are empty. */
 #define PROCESS_AHEAD ".ready-"
 
 /* The processes of an open box as the host sees them: its guest (PID 1 of the box) and its keeper;

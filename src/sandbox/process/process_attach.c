@@ -335,7 +335,7 @@ static json_t *staged_trees(const struct stage *s, size_t i)
 	return body;
 }
 
-/* What the cell has already: the answers that are there are of what need not be asked for. */
+/* Takes the cell's present answers, so that they need not be requested. */
 void take_stage(struct process_box *p, struct stage *s)
 {
 	p->want[p->layers.nr - 1].trees = staged_trees(s, 0);

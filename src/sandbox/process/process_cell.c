@@ -83,8 +83,7 @@ static void process_cell_ahead(void *self, json_t *result, const struct err *err
 		log_debug("landlock rules ahead: %s", err->text);
 }
 
-/* What does not change with the workspace needs not wait for it: the guest finds this when it
- * starts. */
+/* Restrictions independent of the workspace are set ahead: the guest finds them when it starts. */
 static void confine_ahead(struct cell *c)
 {
 	struct guest_rule *extra = mem_calloc(c->roots.nr + 1, sizeof(*extra));

@@ -392,7 +392,7 @@ static struct cell *new_cell(struct process_box *p, const struct cell_ops *ops)
 	return cell_new(p->loop, launcher_current(), &spec, ops, p);
 }
 
-/* What is hidden below the roots is known. */
+/* The masks below the roots are known: continues. */
 static void open_go_on(struct process_box *p)
 {
 	static const struct cell_ops ops = { .on_sent = cell_sent,

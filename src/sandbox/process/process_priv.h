@@ -102,7 +102,7 @@ void pool_refill(struct loop *l, struct launcher *la, const struct cell_spec *s,
 
 /* --- a box --- */
 
-/* What a layer of the box has beside the rest of layers.h. */
+/* Fields of a layer beyond those of layers.h. */
 struct layer_want {
 	char *state;	    /* below opts.state_dir */
 	struct strv lowers; /* newest first */

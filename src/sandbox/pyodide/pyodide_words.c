@@ -1,4 +1,4 @@
-/* What the words of a command mean in a box for Python. */
+/* The meaning of a command's arguments in a Python sandbox. */
 #include <string.h>
 
 #include "action/shell.h"

@@ -20,7 +20,7 @@ enum { LINE_MAX_ = 8192, PROGRAM_MAX = 64 << 20, LATE_MS = 60000 };
 
 /* --- the script --- */
 
-/* What a process that has gone left is removed first; the number of the shell is part of a
+/* Remains of an ended process are removed first; the number of the shell is part of a
  * directory's name. The directory goes with the guest, however that ends. */
 static const char guest_handoff_build[] =
 	"umask 077; d=%s; g=$d/guest-%s; mkdir -p \"$d/boxes\" || exit 1; "

@@ -126,7 +126,7 @@ static const struct far_kind sandbox_host_kind = {
 	.release = release_host,
 };
 
-/* What runs in it may have stopped its guest: they are one user's. */
+/* Commands may have stopped their guest, since both belong to one user: continues it. */
 static void host_wake(struct box *b)
 {
 	const struct host *h = CONTAINER_OF(b, struct host, f.b);

@@ -23,9 +23,9 @@ struct far_kind {
 	const char *folder; /* name of the copy below the box's state directory */
 	/* The directory here is the box's own: no mirror. */
 	bool here;
-	/* What commands may touch: everything that their user may, or (FAR_SHARED) the system to
-	 * read and the box's directories to write, or (FAR_OWN) all of a machine that is the box's
-	 * alone. */
+	/* The reach of commands: everything that their user may touch, or (FAR_SHARED) the
+	 * system to read and the sandbox's directories to write, or (FAR_OWN) a whole machine of
+	 * the sandbox's own. */
 	enum far_wall { FAR_NONE, FAR_SHARED, FAR_OWN } wall;
 	const char *profile; /* with FAR_SHARED: where the kernel there has landlock; else "none" */
 	/* Checks the options and copies them; nothing is begun. */
@@ -108,7 +108,7 @@ enum {
 	FAR_CAPS = CAP_STREAMS | CAP_STDIN | CAP_SIGNAL | CAP_PTY | CAP_FREEZE | CAP_SNAPSHOT |
 		   CAP_FORK | CAP_LISTEN | CAP_DIAL | CAP_PREPARE | CAP_SHELL
 };
-/* What all these drivers have alike in their struct driver. */
+/* The common functions of these drivers in struct driver. */
 #define FAR_VERBS                                                                                  \
 	.close = stream_backend_close, .run_prepare = stream_backend_run,                          \
 	.run_go = guest_drive_go, .run_stdin = guest_drive_stdin,                                  \

@@ -151,7 +151,7 @@ char *stream_backend_path(const struct far *f, const char *path)
 	return mem_strdup(path);
 }
 
-/* What a command has changed comes with its end: our tool looks as soon as it has. */
+/* The changes of a command come with its end: our tool scans as soon as it has ended. */
 struct news {
 	struct far *f;
 	unsigned nr;

@@ -182,7 +182,7 @@ static bool read_section(struct reading *r)
 	return true;
 }
 
-/* What a backslash and @c stand for; 0: nothing that git knows. */
+/* The character for a backslash and @c; 0: unknown to git. */
 static char git_config_escaped(char c)
 {
 	return c == 'n' ? '\n' : c == 't' ? '\t' : c == 'b' ? '\b' : c == '"' || c == '\\' ? c : 0;

@@ -64,7 +64,7 @@ struct git_shown {
 	const char *attributes;	   /* the path of core.attributesFile in the sandbox; NULL: none */
 	const struct git_own *own; /* NULL: nothing of yours */
 };
-/* What was done to it: nothing; settings were added or left out; credentials were taken out. */
+/* The change: none; settings were added or left out; credentials were removed. */
 enum git_change { GIT_AS_IS, GIT_ADAPTED, GIT_CLEANED };
 /* Appends the configuration as the sandbox is to see it, unless it may be shown as it is. */
 enum git_change git_config_shown(const char *text, size_t len, const struct git_shown *how,

@@ -1,4 +1,4 @@
-/* What of a repository's configuration a sandbox sees. */
+/* The part of a repository's configuration that a sandbox sees. */
 #include <ctype.h>
 #include <limits.h>
 #include <stdlib.h>

@@ -144,7 +144,7 @@ static int look_inside(const char *real, const char *at, const struct git_place 
 	return masks_git_dir(real, common, how->expose, shown, masks, err);
 }
 
-/* What the libgit2 of Debian cannot open, git in the sandbox can. */
+/* Debian's libgit2 can't open this format, but git in the sandbox can. */
 static void note_format(struct git_view *v, const char *at, const struct git_place *p)
 {
 	if (p->format == GIT_SHA256)

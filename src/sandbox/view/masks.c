@@ -30,7 +30,7 @@ static bool sandbox_masks_ends(const char *s, const char *with)
 	return n >= w && strcmp(s + n - w, with) == 0;
 }
 
-/* What was typed into shells and other prompts: often a password. */
+/* Histories of shells and other prompts: often with a password. */
 static bool is_history(const char *name)
 {
 	static const char *const files[] = { "fish_history", ".zhistory", ".histfile",

@@ -1,5 +1,5 @@
-/* What masks need to know of git without opening a repository: the paths in .git/index (versions 2
- * to 4) as a set. */
+/* Git data for masks without opening a repository: the paths in .git/index (versions 2 to 4) as
+ * a set. */
 #ifndef SANDBOX_VIEW_MASKS_GIT_H
 #define SANDBOX_VIEW_MASKS_GIT_H
 

@@ -1,6 +1,6 @@
-/* What a live token looks like in any text. Strict, because a file with a harmless name is hidden
- * for it: the form must be whole and look random; a mention of the form, a placeholder or a
- * documented example is none. */
+/* The shape of a live token in any text. Strict, because a file with a harmless name is hidden
+ * for it: the token must be complete and look random. A mention of the format, a placeholder, or
+ * a documented example does not count. */
 #include <ctype.h>
 #include <pthread.h>
 #include <string.h>

@@ -1,4 +1,4 @@
-/* What is hidden below the extra read-only roots of a process sandbox (tools outside /usr):
+/* The hidden files below the extra read-only roots of a process sandbox (tools outside /usr):
  * sandglass's own directories, directories and files that hold secrets, shell histories, session
  * files, and sockets of the host's programs. Certificates stay visible: a .pem or .key file is
  * hidden only if it holds a private key or a live token. Worker: it reads. */

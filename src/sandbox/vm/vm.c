@@ -45,7 +45,7 @@ struct vm {
 	char *last; /* line of the console */
 };
 
-/* What KVM could not do once it is not asked for again while this program runs. */
+/* True after a failure of KVM, which is then not tried again while this program runs. */
 static bool kvm_fails;
 
 static struct vm *vm_of(struct far *f)

@@ -193,7 +193,7 @@ static int add_folder(struct buf *out, const char *from, const char *name, int d
 	return rc;
 }
 
-/* What is not there, or not for everybody, is left out: so does a process box. */
+/* Missing and private files are left out, as in a process sandbox. */
 static int vm_boot_add(struct buf *out, const char *from, const char *name, int depth,
 		       struct err *err)
 {

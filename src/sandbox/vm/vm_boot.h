@@ -1,6 +1,6 @@
-/* What a virtual machine boots from: a kernel of the host with its modules, an initial RAM file
- * system put together by us (wire/machine.h), a disk for all that is written in it. The disk is the
- * machine's alone and new each time. */
+/* The boot files of a virtual machine: a kernel of the host with its modules, an initial RAM
+ * file system of ours (wire/machine.h), and a disk for all its writes. The disk is the machine's
+ * alone and new each time. */
 #ifndef SANDBOX_VM_VM_BOOT_H
 #define SANDBOX_VM_VM_BOOT_H
 

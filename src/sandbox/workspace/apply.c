@@ -93,7 +93,7 @@ static int from_lower(int lower, const struct ws_change *c)
 	return fd;
 }
 
-/* What the session holds of it. 0 found, 1 not held (@err is as it was), -1 failure. */
+/* The session's content of it. 0 found, 1 not held (@err is unchanged), -1 failure. */
 static int workspace_apply_held(const struct ws_change *c, const struct ws_store *st,
 				struct buf *out, struct err *err)
 {

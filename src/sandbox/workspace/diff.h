@@ -1,9 +1,9 @@
-/* What differs between two recorded states of a workspace: files, then lines. Worker or reader
+/* The difference between two recorded states of a workspace: files, then lines. Worker or reader
  * thread.
  *
  * Works on recorded bytes only; no repository is opened. Bounds: DIFF_BYTES_MAX a side and
- * DIFF_LINES_MAX lines, past which a file is shown as too big (its patch replaces it as a whole).
- * Binary: a NUL in the first 8,000 bytes. */
+ * DIFF_LINES_MAX lines, past which a file is shown as too big (its patch replaces it as a
+ * whole). Binary: a NUL in the first 8,000 bytes. */
 #ifndef SANDBOX_WORKSPACE_DIFF_H
 #define SANDBOX_WORKSPACE_DIFF_H
 
@@ -79,8 +79,8 @@ void ws_patch_release(struct ws_patch *p);
 /* "M  src/a.c  +3 -1" lines and a sum. */
 NODISCARD int ws_diff_stat(const struct ws_diff *d, const struct ws_store *st, struct buf *out,
 			   struct err *err);
-/* What `git apply` takes, binaries included. Paths are quoted as git does. Changes that a patch
- * cannot say (hash only, FIFOs, ...) become lines of comment in front. */
+/* A patch for `git apply`, binaries included. Paths are quoted as git does. Changes outside the
+ * patch format (hash only, FIFOs, ...) become lines of comment in front. */
 NODISCARD int ws_diff_patch(const struct ws_diff *d, const struct ws_store *st, struct buf *out,
 			    struct err *err);
 /* {"files":[{op,path,from,mode,was_mode,oid,was_oid,what,added,removed,hunks:[{old_start,old_lines,

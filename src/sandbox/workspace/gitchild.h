@@ -34,7 +34,7 @@ enum child_frame {
 };
 enum { CHILD_MAX_BODY = 256 << 20 };
 
-/* What became of one path. Every file and link that the sandbox changed is in one class;
+/* The result for one path. Every file and link that the sandbox changed is in one class;
  * directories are in none. */
 enum plan_class {
 	CLASS_NONE = '-',
@@ -84,7 +84,7 @@ struct plan_link {
 	bool stage;
 };
 
-/* What one step of history changes. */
+/* The changes of one step of history. */
 struct plan_step {
 	struct plan_path *path;
 	size_t nr, cap;
@@ -168,8 +168,8 @@ struct plan_path *plan_find(struct plan_step *s, const char *path, size_t len);
 /* A class for every file and link, once all is judged. @files: the working files count; @trees: the
  * commit counts. */
 void plan_classify(struct target *t, bool files, bool trees);
-/* What <mode, oid> (0 = nothing) of a tree or the index becomes when @p is merged into it: 0 and
- * fills the outs, 1 conflict (@p->conflict may say more), -1 failure. */
+/* Merges @p into <mode, oid> (0 = nothing) of a tree or the index. Returns 0 and fills the outs,
+ * 1 conflict (@p->conflict may have details), -1 failure. */
 int plan_merge_git(struct target *t, struct plan_path *p, unsigned mode,
 		   const struct object_id *oid, unsigned *mode_out, struct object_id *oid_out,
 		   struct err *err);

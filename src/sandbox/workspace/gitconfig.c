@@ -1,6 +1,6 @@
-/* What counts of the user's own git configuration: how contents are stored and which files are
- * ignored. Programs that it names are never run, so nothing else of it is looked at. Runs in the
- * merge child only. */
+/* The used part of the user's own git configuration: how contents are stored and which files are
+ * ignored. Programs that it names are never run, so the rest is ignored. Runs in the merge child
+ * only. */
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>

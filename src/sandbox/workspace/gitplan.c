@@ -1,4 +1,4 @@
-/* What a merge does to each path of its target: taken, done already, merged by lines, in conflict,
+/* A merge's plan for each path of its target: taken, done already, merged by lines, in conflict,
  * or never touched. */
 #include <stdlib.h>
 #include <string.h>

@@ -421,7 +421,7 @@ static void save_link(const struct plan_link *l, json_t *files)
 	json_array_append_new(files, f);
 }
 
-/* What is needed to take it back, kept before anything is written. */
+/* Saves the data for an undo before anything is written. */
 static int save_record(struct target *t, struct err *err)
 {
 	json_t *rec = json_object(), *files = json_array();

@@ -51,7 +51,7 @@ struct merge_range {
 	size_t text_len;
 };
 
-/* What a person took of one path. Paths without a choice are taken as a whole. */
+/* A user's choice for one path. Paths without a choice are accepted as a whole. */
 struct merge_choice {
 	const char *path;
 	size_t len;
@@ -142,7 +142,7 @@ NODISCARD int merge_undo(const struct merge_opts *o, json_t **body_out, struct e
 #define MERGE_NO_REPOSITORY "'%s' is not a git repository; use the modes apply or patch"
 NODISCARD int merge_may_commit(const char *dir, enum merge_mode mode, struct err *err);
 
-/* What a target is:
+/* The description of a target:
  * {"kind":"none"|"repo"|"worktree"|"submodule"|"inside","head":hex,"branch":..,"shallow":bool,
  * "sparse":bool,"prefix":..,"bare":bool}. */
 NODISCARD int merge_look(const struct merge_opts *o, const char *dir, json_t **out,

@@ -9,7 +9,7 @@
 #include "base/mem.h"
 #include "sandbox/workspace/merge.h"
 
-/* What cannot be looked at may be there. */
+/* A path that can't be read may exist. */
 static bool maybe_there(const char *dir, const char *name)
 {
 	CLEANUP(free_ptr) char *path = mem_printf("%s/%s", dir, name);

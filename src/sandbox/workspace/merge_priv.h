@@ -23,7 +23,7 @@ struct child {
 	bool committed;
 };
 
-/* What one target is asked to take. */
+/* The request to one target. */
 struct wish {
 	struct ws_diff d;   /* after choices */
 	struct strv left;   /* files that were left out by choice */
@@ -68,7 +68,7 @@ int wish_make(struct wish *w, const struct merge_opts *o, const struct merge_tar
 void wish_release(struct wish *w);
 /* The request that prepares part @i. */
 json_t *part_request(const struct merge_work *w, size_t i);
-/* What every request says of the user: whose git configuration counts. */
+/* The user part of every request: whose git configuration counts. */
 json_t *merge_user(void);
 /* Hunks are chosen of the whole change. What an earlier merge brought stays: @b becomes that and
  * the chosen ones. @here: only a merge into the working files. */

@@ -1,4 +1,4 @@
-/* What the children of a merge are asked: the changes of each target after the user's choices, and
+/* Requests to the children of a merge: the changes of each target after the user's choices, and
  * the request of each part. */
 #include <stdlib.h>
 #include <string.h>
@@ -107,7 +107,7 @@ static bool not_picked(const struct merge_target *t, const char *path)
 	return t->nr_choices > 0 || (t->asked && t->asked->nr);
 }
 
-/* What the sandbox took back since it was merged is a change, too. */
+/* Merged changes that the sandbox has reverted since are changes, too. */
 static void add_taken_back(struct wish *w, const struct merge_target *t)
 {
 	size_t nr = w->d.nr;

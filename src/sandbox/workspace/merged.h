@@ -1,6 +1,6 @@
-/* What the merges of one layer have brought to the host: for each path the content that was merged
- * last. A merge that was undone is not among them. What a sandbox holds beyond that is not merged:
- * partial merges, repeated ones and undo need no rule of their own. Any thread, one at a time. */
+/* The contents that merges of one layer have brought to the host: for each path the last merged
+ * content, without undone merges. All other content of a sandbox is unmerged: partial merges,
+ * repeated ones, and undo need no rule of their own. Any thread, one at a time. */
 #ifndef SANDBOX_WORKSPACE_MERGED_H
 #define SANDBOX_WORKSPACE_MERGED_H
 

@@ -8,8 +8,7 @@
 
 #include "sandbox/workspace/state.h"
 
-/* What the file system said about an entry when it was last looked at: equal again means nobody
- * wrote to it. */
+/* The file system's data of an entry at the last scan: if equal again, the entry is unchanged. */
 struct ws_stamp {
 	uint64_t ino, size;
 	int64_t mtime_ns, ctime_ns;

@@ -1,4 +1,4 @@
-/* What a person is shown and chooses before a merge: flags, and contents made of chosen hunks. */
+/* Data for a reviewer before a merge: flags, and contents made of chosen hunks. */
 #include <stdlib.h>
 #include <string.h>
 

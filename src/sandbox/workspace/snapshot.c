@@ -287,7 +287,7 @@ static size_t put_changes(struct ws *w, json_t *body)
 	return nr;
 }
 
-/* What a merge could bring back: no directory, and nothing that git keeps for itself. */
+/* True for entries that a merge can bring back: neither a directory nor git's own files. */
 static bool snapshot_is_work(const struct ws_node *n, const struct ws_state *s)
 {
 	bool file = n->base.kind == WS_FILE || n->base.kind == WS_LINK || s->kind == WS_FILE ||

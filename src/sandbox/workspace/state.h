@@ -1,4 +1,4 @@
-/* What is known about one path of a workspace at one moment. Plain values, any thread. */
+/* The known data of one path of a workspace at one moment. Plain values, any thread. */
 #ifndef SANDBOX_WORKSPACE_STATE_H
 #define SANDBOX_WORKSPACE_STATE_H
 
@@ -31,8 +31,8 @@ bool ws_kind_find(const char *name, enum ws_kind *out);
 /* The same as far as anybody can see (link counts and torn reads are not a difference; an
  * unreadable file equals nothing). */
 bool ws_state_eq(const struct ws_state *a, const struct ws_state *b);
-/* What made @now of @was: 'A' added, 'D' removed, 'T' another kind, 'M' other content, 'm' another
- * mode alone. */
+/* The change from @was to @now: 'A' added, 'D' removed, 'T' another kind, 'M' other content, 'm'
+ * only another mode. */
 char ws_state_op(const struct ws_state *was, const struct ws_state *now);
 /* Git's mode of a file, link or directory: 0100644, 0100755, 0120000, 040000; 0 for what git cannot
  * say. */

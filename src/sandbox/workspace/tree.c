@@ -190,7 +190,7 @@ static const struct group *find_group(const struct group *g, size_t ng, const ch
 	return ng ? bsearch(&key, g, ng, sizeof(*g), cmp_group) : NULL;
 }
 
-/* What stands at @g's name afterwards; mode 0 = nothing. */
+/* The new entry at @g's name; mode 0 = nothing. */
 static int edit_name(const struct ws_store *st, const struct group *g, const struct tree_entry *was,
 		     size_t skip, unsigned depth, struct out_entry *o, struct err *err)
 {

@@ -5,7 +5,7 @@
 
 #include "sandbox/workspace/tree.h"
 
-/* What one source says about one side of one path; sorted and folded afterwards. */
+/* A source's statement about one side of one path; sorted and folded afterwards. */
 struct claim {
 	const char *path;
 	size_t len;

@@ -16,7 +16,7 @@ void op_box_merge(struct call *c);
 /* The files of args.box; answers with an error and returns NULL if it has no files. */
 struct trees *op_trees(struct call *c, uint64_t *box_out);
 
-/* What brings about put and get, and a snapshot of @t. */
+/* The effector of put and get, and a snapshot of @t. */
 void op_copy_effector(struct super *s, struct effector *out);
 void op_snapshot_effector(struct trees *t, struct effector *out);
 

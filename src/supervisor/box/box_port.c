@@ -51,7 +51,7 @@ struct box_port {
 	size_t nr_links;
 };
 
-/* What became of a connection: one event each. Takes @body. */
+/* Records a connection: one event each. Takes @body. */
 static void box_port_tell(struct box_port *p, json_t *body, const char *why)
 {
 	json_put_int(body, "port", p->port);
@@ -138,8 +138,8 @@ static bool box_port_read_in(struct side *d)
 	return true;
 }
 
-/* Who has ended what he sends, and then goes, sends nothing that would tell: so it is looked
- * for. */
+/* True if the client has left. A client that has ended its sending gives no signal, so this is
+ * tested. */
 static bool is_gone(const struct side *d)
 {
 	struct pollfd p = { .fd = d->fd };

@@ -35,8 +35,7 @@ struct box_states {
 	bool keep; /* beyond the end of the session */
 };
 
-/* What FOLDER/.ids says; makes it where there is none. A directory of a session that was
- * resumed, and has none, is one with names. */
+/* Reads FOLDER/.ids, or makes it. A directory of a resumed session without this file uses names. */
 static int read_ids_from(struct box_states *b, const char *folder, bool was_there, struct err *err)
 {
 	char text[32];

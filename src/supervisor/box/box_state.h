@@ -18,7 +18,7 @@
 NODISCARD int box_state_init(struct super *s, struct err *err);
 /* The state of the sandbox @id, which had @name. Returns owned. */
 char *box_state_dir(const struct super *s, uint64_t id, const char *name);
-/* Whose state a sandbox with this box.open had, the event @seq. */
+/* The owner of the state of a sandbox with this box.open, the event @seq. */
 uint64_t box_state_owner(uint64_t seq, const json_t *open);
 /* The state of @id may be continued by a sandbox that is opened later; may it? */
 void box_state_stays(struct super *s, uint64_t id);

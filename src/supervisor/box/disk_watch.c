@@ -96,7 +96,7 @@ static void stop_box(struct disk_watch *d, bool files)
 			 : "the box's disk limit is reached");
 }
 
-/* What lay there when it opened, a copy of the repository with some backends, is not its doing. */
+/* Files from before the opening, a copy of the repository with some backends, do not count. */
 static void disk_watch_first(struct disk_watch *d)
 {
 	if (!d->looked && !d->own_files)

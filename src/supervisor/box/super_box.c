@@ -214,7 +214,8 @@ static char *unique_name(struct super *s, const char *want)
 	return name;
 }
 
-/* What of @field the script says, upon what the configuration says of every box. Returns owned. */
+/* The script's value of @field on top of the configuration's value for every sandbox. Returns
+ * owned. */
 static json_t *super_box_close_over(const struct super *s, const json_t *args, const char *field)
 {
 	const json_t *every = json_object_get(s->opts->box, field),
@@ -296,8 +297,8 @@ static int super_box_wanted(struct super *s, const json_t *args, json_t *open, s
 	return check_repos(repos, json_object_get(args, "repo"), err);
 }
 
-/* What a box begins on as it is, without masks, is a copy that the supervisor made: a script can't
- * name another directory. */
+/* A sandbox without masks can start only on a copy that the supervisor made: a script can't name
+ * another directory. */
 static int check_options(const json_t *options, struct err *err)
 {
 	static const char *const ours[] = { "lowers", "copy_of" };

@@ -1,5 +1,5 @@
-/* What a session does with its boxes besides running things in them: opens them from a script's
- * options, keeps their files (snapshots, rollback, fork, merge back), takes them away. */
+/* A session's sandboxes apart from their commands: opens them from a script's options, keeps
+ * their files (snapshots, rollback, fork, merge), and removes them. */
 #ifndef SUPERVISOR_BOX_SUPER_BOX_H
 #define SUPERVISOR_BOX_SUPER_BOX_H
 
@@ -61,7 +61,7 @@ void super_box_opened(struct super *s, uint64_t box, json_t *result, const struc
 /* Its first snapshot is taken: the script may continue. */
 void super_box_ready(struct super *s, uint64_t box);
 void super_box_gone(struct super *s, uint64_t box);
-/* What those above know of a box. All members are set. */
+/* Callbacks for the parts above. All members are set. */
 struct box_observer {
 	void (*leaves)(struct super *s, uint64_t box); /* first of all: its shells end */
 	void (*gone)(struct super *s, uint64_t box);   /* the caller that opened it is answered */

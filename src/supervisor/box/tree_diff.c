@@ -36,8 +36,8 @@ static void tree_diff_add_files(json_t *files, const json_t *diff, const char *p
 	}
 }
 
-/* What git keeps for itself is in the snapshots, so that going back is complete; nobody wants to
- * read it as a change. */
+/* Git's own files are in the snapshots so that a rollback is complete; they are not shown as a
+ * change. */
 static void drop_git(struct ws_diff *d)
 {
 	size_t kept = 0;

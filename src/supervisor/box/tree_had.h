@@ -1,4 +1,5 @@
-/* What earlier merges of a box have brought to a directory, read from the recording. */
+/* The contents that earlier merges of a sandbox have brought to a directory, read from the
+ * recording. */
 #ifndef SUPERVISOR_BOX_TREE_HAD_H
 #define SUPERVISOR_BOX_TREE_HAD_H
 

@@ -24,7 +24,7 @@
 
 enum { FETCH_MAX = 64 << 20 };
 
-/* What was asked for; lives as long as its op. */
+/* The request; lives as long as its op. */
 struct merging {
 	struct tree_op op; /* first: freed with it */
 	enum merge_mode mode;
@@ -385,8 +385,7 @@ static void merge_answer(struct call *c, const struct action_result *res)
 	call_answer(c, v);
 }
 
-/* What can be known before a person is asked: there is a directory, and git knows it if commits
- * are to be made. */
+/* Checks before the approval: the directory exists, and git knows it if commits are to be made. */
 static int may_merge(const struct trees *t, enum merge_mode mode, const char *into, struct err *err)
 {
 	size_t nr = 0;

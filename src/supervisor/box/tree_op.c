@@ -18,7 +18,7 @@ static void tree_op_free(struct tree_op *o)
 	free(o);
 }
 
-/* Who goes by its files is to know what they lack. */
+/* Reports missing files to the agents that use the sandbox. */
 static void tell_missing(const struct tree_op *o)
 {
 	CLEANUP(buf_release) struct buf names = BUF_INIT;

@@ -27,8 +27,9 @@ struct layer {
 	struct tree_base *base; /* tree_base.c; NULL = none, or not listed yet */
 };
 
-/* What is asked of a box's files, one after the other. Every kind of work is one of these: @work on
- * a worker, then @done on the loop. Boxes with living processes are frozen meanwhile if @freeze. */
+/* Requests for a sandbox's files, one after the other. Every kind of work is one of these: @work
+ * on a worker, then @done on the loop. Sandboxes with living processes are frozen meanwhile if
+ * @freeze. */
 struct tree_job {
 	struct tree_job *next;
 	struct trees *t;
@@ -102,7 +103,7 @@ uint64_t tree_snap_at(const struct trees *t, size_t layer, uint64_t seq);
 void tree_remember(struct trees *t, size_t layer, uint64_t seq, const char *label);
 /* Gives the snapshot @seq a name, and records it. */
 void tree_label(struct trees *t, uint64_t seq, const char *label, uint64_t cause);
-/* What a person took of a merge that waited for it. */
+/* The parts that a user accepted in a merge's review. */
 struct review_pick {
 	uint64_t action;
 	struct pick pick;

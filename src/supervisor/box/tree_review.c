@@ -63,7 +63,7 @@ static void set_left(struct review *r, const char *key, const char *choice)
 		strv_push(&r->left, key);
 }
 
-/* What one command says, of each part that it names. */
+/* The review of one command, for each part that it names. */
 struct saying {
 	const struct tree_request *rq;
 	struct trees *t;
@@ -110,7 +110,7 @@ static void say_part(struct saying *y, const char *path, const struct pick_file 
 		buf_printf(&y->where, hunk ? "%s, hunk %u" : "%s", path, hunk);
 }
 
-/* Who has worked in the box last hears of it before its next turn. */
+/* The last agent of the sandbox is notified before its next turn. */
 static bool tree_review_tell(struct saying *y)
 {
 	struct super *s = y->rq->s;

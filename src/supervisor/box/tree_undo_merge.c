@@ -101,7 +101,7 @@ static void undo_merge_done(void *self)
 	super_maybe_finish(s);
 }
 
-/* What is in the file by now is what the worker sees. */
+/* The worker reads the committed file. */
 static void undo_merge_begin(void *self)
 {
 	struct undoing *u = self;

@@ -44,7 +44,7 @@ void call_chunk(struct call *c, int stream, const void *bytes, size_t len);
  * op_action_done. */
 void call_action(struct call *c, struct action_spec *spec, const struct effector *eff,
 		 void (*done)(struct call *c, const struct action_result *res));
-/* What an action of @c puts out, and how it ended: from the gate, or from the record. */
+/* The output of an action of @c, and its end: from the policy check, or from the recording. */
 void call_output(struct call *c, enum record_stream stream, const void *bytes, size_t len);
 void call_result(struct call *c, const struct action_result *res);
 /* false: it was no success and has been answered */

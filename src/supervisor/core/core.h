@@ -1,5 +1,5 @@
-/* What every part of a session shares: its agents, warnings, and end. Parts that only one of them
- * knows are pointers here; each is declared by its owner. Loop thread only. */
+/* Shared by all parts of a session: its agents, warnings, and end. Parts known to only one of
+ * them are pointers here; each is declared by its owner. Loop thread only. */
 #ifndef SUPERVISOR_CORE_CORE_H
 #define SUPERVISOR_CORE_CORE_H
 

@@ -3,9 +3,9 @@
 
 #include "base/buf.h"
 
-/* What a call gets of an action's output: first and last HOST_OUTPUT_SHOWN bytes of each stream.
- * The same cut can be made again from the record (host_record.c), so the frame that carries it is
- * stored without it. */
+/* The part of an action's output that a call gets: first and last HOST_OUTPUT_SHOWN bytes of
+ * each stream. The same excerpt can be made again from the recording (host_record.c), so the
+ * frame that carries it is stored without it. */
 struct shown {
 	struct buf head, tail;
 	uint64_t total;

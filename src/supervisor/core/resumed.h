@@ -1,4 +1,4 @@
-/* What other parts ask of a session that resumes after its supervisor died. */
+/* Queries of other parts about a session that resumes after its supervisor died. */
 #ifndef SUPERVISOR_CORE_RESUMED_H
 #define SUPERVISOR_CORE_RESUMED_H
 

@@ -1,10 +1,10 @@
-/* What a session is started with. */
+/* The options of a session's start. */
 #ifndef SUPERVISOR_CORE_SUPER_OPTS_H
 #define SUPERVISOR_CORE_SUPER_OPTS_H
 
 #include "base/json.h"
 
-/* What `sandglass run` was asked to do; plain data that also goes into session.start. */
+/* The request of `sandglass run`; plain data that also goes into session.start. */
 struct super_opts {
 	const char *name;	 /* of the session; from the script's file name */
 	const char *script_path; /* for messages; NULL with text from the library */

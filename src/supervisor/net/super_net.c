@@ -153,8 +153,9 @@ static void super_net_done(void *self, const struct action_result *res)
 	super_net_conn_free(c);
 }
 
-/* Whose connection it is. One command ran, and nothing that another had left behind: its own.
- * Several of one agent: that agent's. Else it is only said what ran. */
+/* The owner of a connection. If one command ran, without processes left by another: this
+ * command. If several of one agent ran: that agent. Otherwise the event lists the running
+ * commands. */
 static void super_net_whose(const struct net *n, struct action_spec *spec, json_t *args)
 {
 	CLEANUP(free_ptr) struct action **ran = NULL;

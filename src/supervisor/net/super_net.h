@@ -6,7 +6,7 @@
 
 struct net;
 
-/* What programs in the box must know of it: adds HTTP_PROXY and friends. */
+/* Environment variables for programs in the sandbox: adds HTTP_PROXY and friends. */
 void net_env(struct strv *env);
 /* Adds a rule that lets sandbox @box reach @hosts; @file says where its author listed them.
  * Returns what net_disallow takes when the sandbox is gone; NULL after an error. */

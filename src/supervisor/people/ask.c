@@ -57,8 +57,7 @@ static void ask_cancel(struct call *c)
 	call_fail(c, "cancelled", NULL, NULL, 0, "cancelled");
 }
 
-/* Nobody is asked twice: a question that was asked before a crash or a fork stands, and so does its
- * answer. */
+/* No question is asked twice: one from before a crash or a fork is kept, and so is its answer. */
 static uint64_t asked_already(struct call *c)
 {
 	uint64_t id;

@@ -45,7 +45,7 @@ static void operator_box_over(void *self, const struct action_result *res)
 	free(d);
 }
 
-/* What is asked before it happens, its person has answered by his command. */
+/* An approval that a rule requires is given by the user's own command. */
 static void operator_box_submit(struct deed *d, const struct ask_for *a, struct action_spec *spec)
 {
 	struct gate *g = a->s->gate;

@@ -1,7 +1,7 @@
-/* What a person does to a box from outside of it: copies a file in or out, takes a snapshot. Each
- * is an action of his own through the gate. Rules count for it; where the answer is to ask, his
- * command is the answer, recorded as his decision, unless a rule wants a word typed: then it waits
- * like any other. Loop thread only. */
+/* A user's own operations on a sandbox: copying a file in or out, and taking a snapshot. Each is
+ * an action with a policy check. If approval is required, the command itself is the approval,
+ * recorded as the user's decision. If a rule requires a typed confirmation, the action is
+ * pending like any other. Loop thread only. */
 #ifndef SUPERVISOR_PEOPLE_OPERATOR_BOX_H
 #define SUPERVISOR_PEOPLE_OPERATOR_BOX_H
 
@@ -15,9 +15,9 @@ void operator_box_copy(const struct ask_for *a, uint64_t box, bool put, const ch
  * shows no files. */
 NODISCARD int operator_box_snapshot(const struct ask_for *a, uint64_t box, const char *label,
 				    struct err *err);
-/* What is at @path. The answer: {"kind"}, of a directory also "entries": [{name, kind, mode}]
- * (driver.h). No action: names, which the command that asks for them is recorded with, and that
- * before anything is looked at. */
+/* The file at @path. The answer: {"kind"}, of a directory also "entries": [{name, kind, mode}]
+ * (driver.h). It gives only names and is not an action; the command that asks for them is
+ * recorded before the look. */
 void operator_box_look(const struct ask_for *a, uint64_t box, const char *path);
 
 #endif

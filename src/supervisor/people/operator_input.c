@@ -104,8 +104,7 @@ static void operator_input_put_hash(json_t *body, const struct buf *bytes)
 
 static void operator_input_keep_held(struct input *in);
 
-/* Nobody sees what is typed where nothing is echoed, so the record does not keep it either: only
- * how much it was. */
+/* Input without echo is invisible, so the recording does not keep it either: only its size. */
 static json_t *hidden_body(const struct buf *bytes)
 {
 	json_t *body = json_object();

@@ -1,5 +1,5 @@
-/* What people decide over the control socket: approvals, denials, answers, and what else a pattern
- * would answer. */
+/* Users' decisions over the control socket: approvals, denials, answers, and the other actions
+ * that a pattern would decide. */
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,7 +11,7 @@
 #include "supervisor/box/super_tree.h"
 #include "base/clock.h"
 
-/* What the words and options of approve and deny say. */
+/* Reads the arguments and options of approve and deny. */
 static int read_decide(struct ask_for *a, struct decide *d, struct err *err)
 {
 	const char *intent = command_opt(a->line, "intent"), *span = command_opt(a->line, "for");

@@ -113,8 +113,8 @@ int cmd_open_shell(struct ask_for *a, json_t *out, struct err *err)
 	return 0;
 }
 
-/* What is typed at a shell that does not read (its box is frozen, or its program is busy) waits for
- * it, but not all of it. */
+/* Input for a shell that does not read (its sandbox is frozen, or its program is busy) waits, up
+ * to this limit. */
 enum { TYPED_AHEAD = 64 << 10 };
 
 struct typed {
@@ -151,7 +151,7 @@ static void typed_now(void *self)
 	free(t);
 }
 
-/* What a person types or pipes in goes in behind a barrier, like all input. */
+/* A user's typed or piped input passes behind a barrier, like all input. */
 int cmd_input(struct ask_for *a, json_t *out, struct err *err)
 {
 	uint64_t id;

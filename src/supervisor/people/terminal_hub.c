@@ -335,7 +335,7 @@ static struct action *action_with_terminal(const struct ask_for *a, uint64_t *id
 	return act;
 }
 
-/* Who looks at the record must know how wide lines were. */
+/* Readers of the recording need the width of lines. */
 int cmd_resize(struct ask_for *a, json_t *out, struct err *err)
 {
 	uint64_t id;

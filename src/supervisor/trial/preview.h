@@ -31,7 +31,7 @@ void preview_box_gone(struct super *s, uint64_t box);
 /* Those under way end as soon as they can; s->background falls when they have. */
 void previews_stop(struct super *s);
 void previews_free(struct super *s);
-/* What a supervisor that was killed left behind: its previews, and directories of boxes that
+/* Removes the remains of a killed supervisor: its dry runs, and directories of sandboxes that
  * were made ahead. */
 void previews_clear(const char *state_dir);
 

@@ -24,7 +24,7 @@ enum preview_stage {
 	PREVIEW_OVER, /* may be promoted */
 };
 
-/* What the second box changed in one layer. */
+/* The second sandbox's changes in one layer. */
 struct preview_layer {
 	char *name;  /* "", NAME, ":home" */
 	char *upper; /* the directory that holds what the second box wrote there */

@@ -23,8 +23,8 @@ struct redo_want {
 NODISCARD int redo_begin(const struct tree_request *rq, const struct redo_want *w, struct err *err);
 /* Is @action of this session a second run (of whatever session)? */
 bool redo_is_second_run(struct super *s, uint64_t action);
-/* What the second run @again changed becomes so in the box of the first, as an action of its own;
- * answers rq's ticket when that has ended. -1: @err, nothing begun. */
+/* Applies the changes of the repeat @again to the sandbox of the first run, as an action of its
+ * own; answers rq's ticket when that has ended. -1: @err, nothing started. */
 NODISCARD int redo_promote(const struct tree_request *rq, uint64_t again, struct err *err);
 void redos_free(struct super *s);
 

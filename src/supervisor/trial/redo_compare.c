@@ -115,8 +115,7 @@ static void redo_compare_differs(json_t *files, int64_t *more, const char *repo,
 	json_array_append_new(files, row);
 }
 
-/* What the one run changed against what the other one did; git's own files apart: they hold
- * times. */
+/* Compares the changes of both runs; git's own files separately, because they hold times. */
 static void compare_diffs(const struct ws_diff *was, const struct ws_diff *now, const char *repo,
 			  json_t *files, int64_t *more, bool *git)
 {

@@ -14,7 +14,7 @@ struct redo_layer {
 	uint64_t before, after;
 };
 
-/* What a record says about one action. */
+/* A recording's data of one action. */
 struct origin {
 	char *path;
 	struct session *read;

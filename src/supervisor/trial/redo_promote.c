@@ -1,6 +1,6 @@
-/* What a second run changed in its own box becomes so in the box of the first: as a person's action
- * through the gate, three ways where that box has gone on since; where both changed the same
- * nothing is changed at all. */
+/* Applies a repeat's changes to the sandbox of the first run: as a user's action with a policy
+ * check, three-way if that sandbox has changed since. If both changed the same lines, nothing is
+ * changed. */
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
