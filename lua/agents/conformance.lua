@@ -436,7 +436,8 @@ end
 
 -- Identity -------------------------------------------------------------------------------------------------------
 
--- What a closed one left is nobody's. Home and /tmp belong to the sandbox unless it has no isolation.
+-- A closed sandbox leaves no files to another one. Home and /tmp belong to the sandbox unless it
+-- has no isolation.
 local function of_one_name()
   how.name = "one-name"
   local own = caps.shell and box.profile ~= "none"

@@ -23,7 +23,7 @@ local REPAIRS = 3            -- bad arguments in a row that a model may repair
 local CHAT = { model = "string|sg.Model", system = "string", tools = "list", box = "sg.Box", history = "list",
   options = "table" }
 
--- Who names no model shall not take the demo's for one that has tried.
+-- Warns a script without a model, so that a user does not take the demo's model for a real one.
 local warned
 local function default_model()
   if not rt.env.model and not warned then
@@ -61,7 +61,7 @@ function Chat:user(text)
   self.messages[#self.messages + 1] = { role = "user", text = text }
 end
 
--- What a person said meanwhile.
+-- Adds the user's message that came meanwhile.
 function Chat:inject(text)
   check.self(chat_mt, self, "chat", "inject")
   check.arg("inject", "the text", text, "string")
@@ -74,7 +74,7 @@ local function tool_list(chat)
   return list
 end
 
--- What the model was made with, and what the chat adds.
+-- The model's options, and those that the chat adds.
 local function options_of(chat)
   local made, own = chat.model.options, chat.state.options
   if not made or not own then return own or made end
@@ -366,7 +366,7 @@ local function output_of(text, output_schema)
   return schema.check(output_schema, data)
 end
 
--- What one run knows.
+-- The data of one run.
 local function new_run(o)
   local chosen, needs_box, on_list = o.tools or USUAL, false, {}
   for i, t in ipairs(chosen) do

@@ -251,7 +251,7 @@ function rt.later(op, args, fn)
   end
 end
 
--- What a command had put out when it was stopped.
+-- The output of a command up to its stop.
 local function partial_result(r)
   if type(r) ~= "table" then return nil end
   r.out, r.err, r.cut, r.ok = r.out or "", r.err or "", r.cut or false, false
@@ -493,7 +493,7 @@ local function plain_error(e)
   return { code = e.code, msg = e.msg, why = e.why, rule = e.rule, event = e.event, exit = e.exit }
 end
 
--- What nobody caught, with the line that it comes from: a failure of the world does not carry it in its text.
+-- An uncaught error with its line: the text of an action's error does not contain it.
 local function last_words(e)
   local text = tostring(e)
   if not e.at or e.code == "script" or e.code == "cancelled" then return text end

@@ -560,7 +560,7 @@ function Box:close()
   return true
 end
 
--- What is left out of it and of its recording, as known now.
+-- The files left out of it and of its recording, as known now.
 function Box:notices()
   check.self(box_mt, self, "box", "notices")
   local v, err = call("box.notices", { box = self.id })
@@ -597,7 +597,7 @@ local SANDBOX = {
   accept = "string", options = "table", trace = "string|boolean", hold_exec = "string|list", on_lost = "string",
   honeytokens = "boolean|list",
 }
--- What one backend alone understands; it travels in the options.
+-- Options of a single backend; they travel in `options`.
 local OWN = {
   ssh = { host = "string", user = "string", port = "integer", key = "string", config = "string", dir = "string" },
   vm = { kernel = "string", modules = "string", accel = "string" },

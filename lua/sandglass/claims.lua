@@ -11,13 +11,13 @@ local function has(text, list)
   return false
 end
 
--- What a glob of the filter language says of a whole command line.
+-- The verdict of a glob of the filter language about a whole command line.
 local function globbed(glob)
   local p = "^" .. glob:gsub("[%^%$%(%)%%%.%[%]%+%-]", "%%%0"):gsub("%*", ".*"):gsub("%?", ".") .. "$"
   return function(cmd) return cmd:find(p) ~= nil end
 end
 
--- What ran; of a session that was imported nobody has seen the beginning.
+-- True for a command that ran; the start of an imported command is unknown.
 local function ran(e) return e.started_us or e.exit or (e.ended_us and e["end"] == "ok") end
 
 local WORST = { ok = 1, hidden = 2, failed = 3 }
@@ -150,7 +150,7 @@ local function paths(s, x)
   return out
 end
 
--- What stands -----------------------------------------------------------------------------------------------------------
+-- Facts -----------------------------------------------------------------------------------------------------------------
 
 local RANK = { supported = 1, unknown = 2, unsupported = 3, stale = 4, contradicted = 5 }
 
@@ -339,7 +339,7 @@ function M.of(log)
   return out
 end
 
--- What tool calls of agents inside boxes came to ----------------------------------------------------------------------
+-- Results of tool calls of agents inside sandboxes -----------------------------------------------------------------------
 
 local SHOWN = 20
 
@@ -360,7 +360,7 @@ local function effects(log, where)
   return out, log:sql(("SELECT count(*) AS n FROM event WHERE kind IN (206,207) AND %s"):format(where))[1].n
 end
 
--- What the call says that it is: the command as its agent wrote it.
+-- The call's own claim: the command as its agent wrote it.
 local function said(e)
   local b = rt.core.decode(e.body)
   local args = type(b.args) == "table" and b.args or {}

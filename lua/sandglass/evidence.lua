@@ -14,7 +14,7 @@ local function edits_of(log)
   return out, false
 end
 
--- What the functions below take as @x: the agents, sandboxes and changes of @log, read once.
+-- The @x of the functions below: the agents, sandboxes, and changes of @log, read once.
 function M.of(log)
   local s = log:session()
   local x = { log = log, agents = s.agents, agent = {}, box = {}, changes = {} }

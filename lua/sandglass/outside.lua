@@ -139,7 +139,7 @@ local FETCH = {
   url = "string!", method = "string", headers = "table", body = "string", raw = "boolean", max = "size", timeout = "time",
 }
 
--- What came from outside may be anybody's words: rules can tell from now on.
+-- Content from outside is untrusted: later rules can match that.
 local function taint() rt.tainted[rt.current().agent or 0] = true end
 
 -- Fetches a page on the host side: text as a person would read it, or bytes with raw. A status of 400 and more is data.

@@ -1,15 +1,5 @@
--- apply_patch: a patch in the form that models know best. The whole of it is tried in memory; nothing is written before all
--- of it fits.
---   *** Begin Patch
---   *** Update File: path          then perhaps  *** Move to: path
---   @@ a line above the change     several narrow it down; none is needed where the text stands once
---    same / -old / +new            an empty line is an empty line that stays
---   *** End of File                the change is at the end
---   *** Add File: path             then +lines; it must not exist
---   *** Delete File: path
---   *** End Patch
--- What stays, stays byte for byte: line ends (also CR LF, each as it was), a missing one at the end, white space that the
--- patch got wrong. Paths are below the workspace and outside .git.
+-- Unchanged text stays byte for byte: line ends (also CR LF, each as it was), a missing one at the
+-- end, white space that the patch got wrong. Paths are below the workspace and outside .git.
 local rt = require "sandglass.runtime"
 
 local M = {}

@@ -1,4 +1,5 @@
--- What `demo patterns` and `compare --patterns` share: canaries and the search for them, a box that dies, orders in a file.
+-- Shared by `demo patterns` and `compare --patterns`: canaries and the search for them, a sandbox
+-- that dies, orders in a file.
 local sg = require "sandglass"
 local M = {}
 

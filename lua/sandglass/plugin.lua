@@ -132,7 +132,7 @@ function M.unexpected(plugin, e)
   return msg:find "%.lua:%d+: " and ("%s: what answers there is not the API, or the plugin is wrong: %s"):format(plugin.name or "a plugin", msg) or msg
 end
 
--- What a plugin says is wrong: a table with msg, or just its text.
+-- A plugin's error: a table with msg, or just its text.
 local function fault(plugin, fn, e)
   if type(e) == "string" then return { msg = e } end
   if type(e) == "table" then return e end

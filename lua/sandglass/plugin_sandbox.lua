@@ -49,7 +49,7 @@ local function as_wrong(face, e)
   return { code = "bad", msg = p.unexpected(face, e) }
 end
 
--- What finds a box again goes into addresses, and into the record.
+-- The data that finds a sandbox again goes into addresses, and into the recording.
 local function check_box(face, box)
   local id = type(box) == "table" and box.id
   if (type(id) ~= "string" or id == "") and math.type(id) ~= "integer" then

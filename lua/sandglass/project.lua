@@ -1,5 +1,5 @@
--- What the project in a box says to an agent: instructions for its prompt, and skills that it reads when it needs them.
--- Only what the user has trusted comes here (src/secrets/project.h).
+-- The content of a project for an agent in a sandbox: instructions for its prompt, and skills that
+-- it reads when it needs them. Only trusted content comes here (src/secrets/project.h).
 local rt = require "sandglass.runtime"
 local tools = require "sandglass.tools"
 local call = rt.call

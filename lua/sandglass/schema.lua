@@ -88,7 +88,8 @@ local function kind_of(v)
   return (#v > 0 or core.metatable(v) == core.array_mt) and "array" or "object"
 end
 
--- What a model most likely meant: numbers and lists written as strings, one value for a list.
+-- The most likely meaning of a model's argument: numbers and lists written as strings, one value
+-- for a list.
 local function repair(s, v)
   local kind, want = kind_of(v), s.type
   if want == "integer" and kind == "number" and v == math.floor(v) then return math.tointeger(v) or v end

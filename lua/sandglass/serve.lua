@@ -173,7 +173,7 @@ function M.now() return M.date(rt.now()) end
 function M.now_us() return rt.now() end
 function M.base() return base end
 
--- What goes wrong in one task of an agent's ends no other.
+-- An error in one of an agent's tasks ends no other task.
 local function quietly(fn)
   local ok, e = pcall(fn)
   e = not ok and rt.as_error(type(e) == "table" and e.refused and e.text or e)
@@ -326,7 +326,8 @@ end
 -- The status for what a program of the box has said about a file.
 function M.why(text) return text:find "[Dd]enied" and 403 or text:find "File exists" and 409 or 404 end
 
--- What lies at a path (depth 0) or below it: { kind = "f" "d" "l" ..., name, path, size, mode, user, group, time }.
+-- The files at a path (depth 0) or below it: { kind = "f" "d" "l" ..., name, path, size, mode,
+-- user, group, time }.
 function M.entries(b, path, depth)
   local code, out, err = M.ask(b, LIST, path, tostring(depth > 0 and 1 or 0), tostring(depth))
   if code ~= 0 and out == "" then

@@ -12,7 +12,7 @@ local function timeout_error(where, us)
   return rt.err { code = "timeout", msg = ("%s: no end after %gs"):format(where, us / 1e6), at = rt.core.where() }
 end
 
--- What a task came to: its values, or nil and the error.
+-- The result of a task: its values, or nil and the error.
 local function outcome(t)
   t.seen = true
   if t.err then return nil, t.err end

@@ -75,13 +75,13 @@ end
 
 local AGAIN = "to read them, run the command again with its output in a file and read parts of it, or filter it"
 
--- What a command has put out, for a model.
+-- The output of a command, for a model.
 local function put_output(parts, r)
   if r.out ~= "" then parts[#parts + 1] = M.shorten(r.out, nil, r.event, r.out_bytes, AGAIN) end
   if r.err ~= "" then parts[#parts + 1] = "[stderr]\n" .. M.shorten(r.err, SHOWN // 2, r.event, r.err_bytes, AGAIN) end
 end
 
--- What a command did, for a model.
+-- The report about a command, for a model.
 local function report(r)
   local parts = {}
   if r.edited then

@@ -155,7 +155,7 @@ local function numbers(evidence)
   return out
 end
 
--- What kind of failure it would be; suites count them.
+-- The classes of a failure; suites count them.
 local CLASSES = { "knowledge", "reasoning", "context", "instruction", "tool use", "safety", "communication", "operational",
   "coordination" }
 

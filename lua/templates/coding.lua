@@ -4,7 +4,8 @@
 -- Without a model it plays @NAME@.script.lua: no key, no cost, the same every time.
 local sg = require "sandglass"
 
--- What can be given after `--`: names with their defaults, then words by position ("?" = may be missing).
+-- The arguments after `--`: names with their defaults, then words by position ("?" = may be
+-- missing).
 local a = sg.args { repo = "", test = "true", "task?" }
 local task = a.task or "Write a file notes.txt that says hello."
 

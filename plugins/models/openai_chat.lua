@@ -1,5 +1,5 @@
 -- OpenAI Chat Completions and the servers that speak it: POST {base}/chat/completions, streamed.
--- What a server cannot take is a row in CAPS; "provider.caps" in the configuration changes it.
+-- A server's missing features are a row in CAPS; "provider.caps" in the configuration changes it.
 local p = require "sandglass.plugin"
 
 local M = {

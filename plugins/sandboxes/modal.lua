@@ -291,7 +291,8 @@ end
 
 local at_once = true   -- output may be asked for while the program is being begun: one way there and back
 
--- What @id puts out from @at on; status (nil: the connection broke) and text of the end.
+-- Reads the output of @id from @at on; returns status (nil: the connection broke) and text of the
+-- end.
 local function read_on(box, host, id, at, anew, fn)
   local request = router_request(way_to(box, host, anew), "TaskExecStdioRead", { exec_id = id, offset = at },
     { again = true, timeout = READ_S })

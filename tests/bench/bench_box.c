@@ -91,8 +91,8 @@ static void spawn_wait(struct series *s, const char *const *argv)
 	add(s, t);
 }
 
-/* What a command finds in the box: the floor's finds the same, since a program that has a language to look up opens
- * thirty files. */
+/* The environment of a command in the sandbox. The floor's command has the same one, because a program that looks up
+ * a language opens thirty files. */
 static char **box_env;
 
 static void take_env(struct box *b)
@@ -181,7 +181,7 @@ static struct box *open_timed(struct series *s, const char *repo, int n, bool wa
 	return b;
 }
 
-/* What the keeper gives bubblewrap, with plain directories in the place of its stages. */
+/* The keeper's arguments for bubblewrap, with plain directories in place of its stages. */
 static void bwrap_same(struct series *s, const char *dir, const char *home)
 {
 	const char *argv[] = { "/usr/bin/bwrap",

@@ -152,7 +152,7 @@ static void exec_by_hand(void)
 	add(&by_hand, t);
 }
 
-/* What is still open: two pipes and the pidfd. */
+/* The open parts: two pipes and the pidfd. */
 struct one {
 	struct loop_fd *watch[3];
 	int fd[3], open;

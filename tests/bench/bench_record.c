@@ -314,7 +314,7 @@ static double chunk_rate(const char *text, size_t total, size_t piece)
 	return (double)total / 1e6 / seconds;
 }
 
-/* What does not become smaller is kept raw: bytes without any order are the way to see that path. */
+/* Incompressible data is kept raw: random bytes test that path. */
 static char *make_noise(size_t len)
 {
 	char *bytes = mem_alloc(len);
@@ -603,7 +603,7 @@ static void show(const char *what, const struct reading *r)
 	       r->page_us);
 }
 
-/* What is promised is ten million against one; the smaller file of the small pair fits into the processor's cache. */
+/* The promised ratio is ten million against one; the smaller file of the small pair fits into the processor's cache. */
 static void ratio(const char *what, bool big, double small, double large)
 {
 	char shown[64];

@@ -161,7 +161,7 @@ static void measure(struct tree *t, size_t c)
 	}
 }
 
-/* What a person would type, with an index and object store of its own, the same file changed. */
+/* The command that a user would type, with its own index and object store, for the same changed file. */
 static void measure_program(struct tree *t)
 {
 	if (access("/usr/bin/git", X_OK) < 0)

@@ -168,8 +168,8 @@ static void floor_echo(void)
 	add(&spawn_echo, now_us() - t);
 }
 
-/* What a step with one changed file runs, on the plain file system: judged by nothing, but it says how much of the
- * step is the command's own. */
+/* The command of a step with one changed file, on the plain file system. It has no target; it shows the command's
+ * own share of the step. */
 static void floor_change(void)
 {
 	static int n;

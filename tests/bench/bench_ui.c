@@ -211,7 +211,7 @@ static double one_echo(int fd)
 	return now_ms() - from;
 }
 
-/* What the console says meanwhile is read. */
+/* Reads the console's output meanwhile. */
 static void pause_for(int ms)
 {
 	double until = now_ms() + ms;
@@ -223,7 +223,7 @@ static void pause_for(int ms)
 	}
 }
 
-/* What the console had of the machine, in ms: computing, and waiting for a processor that others had. */
+/* The console's share of the host, in ms: computing, and waiting for a busy processor. */
 struct had {
 	double ran, waited;
 };
@@ -301,8 +301,7 @@ static void key_to_paint(const char *maker, const char *dir, int samples)
 	judge("key to paint while 50 agents stream, p99", late->ms, "ms", 16);
 }
 
-/* What of the frame goes to rows that its scroll region does not have: counters of other lines that changed in the
- * same moment. */
+/* Bytes of the frame outside its scroll region: counters of other lines that changed in the same moment. */
 static size_t beside(const struct buf *frame)
 {
 	int top = 0, bottom = 0, row, col;

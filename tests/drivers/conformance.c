@@ -1,6 +1,6 @@
-/* What driver.h asks of every driver, and no script sees: conformance DRIVER. What a driver does not claim (caps) is
- * skipped; one without a shell is asked for the same in Python. What scripts see of a kind is
- * lua/agents/conformance.lua. */
+/* The requirements of driver.h that no script can test: conformance DRIVER. Abilities that a driver does not claim
+ * (caps) are skipped. A driver without a shell is tested in Python. lua/agents/conformance.lua tests the part that
+ * scripts see. */
 #include <poll.h>
 #include <sys/socket.h>
 

@@ -23,7 +23,7 @@ static const char *line_at(const char **at, const char *end, size_t *len)
 	return line;
 }
 
-/* What is in the bands of @in, which ends with "0000". */
+/* The content of the bands of @in, which ends with "0000". */
 static void unband(const struct buf *in, struct buf *out)
 {
 	const char *at = in->data, *end = at + in->len, *line;

@@ -1,5 +1,5 @@
-/* What the shell of a rented box says while a command of ours runs there, whatever it is: the command ends once,
- * nothing is heard of it after that, and no more than was said. First byte: where what comes is cut. */
+/* Arbitrary output of a hosted sandbox's shell while a command of ours runs there. The command ends once, sends no
+ * more after that, and delivers no more bytes than came. First byte: the place of the cut. */
 #include <stdlib.h>
 #include <string.h>
 

@@ -39,7 +39,7 @@ static int run(bool of_client, const uint8_t *data, size_t len, size_t step, str
 	return rc;
 }
 
-/* What we make as a client or as a server, the other one takes. */
+/* Our frames as a client or as a server are accepted by the other side. */
 static void round_trip(bool of_client, const uint8_t *data, size_t len)
 {
 	struct buf b = BUF_INIT;

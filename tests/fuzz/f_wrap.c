@@ -1,5 +1,5 @@
-/* What the shell of a box elsewhere prints: the same lines in whatever pieces it comes, each without a control that could end
- * it early. First byte: where it is cut. */
+/* Output of a remote sandbox's shell: the same lines in chunks of any size, each without a control that could end it
+ * early. First byte: the place of the cut. */
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,5 +1,5 @@
--- What an agent asks over ACP is judged as what it would do, also when it names no kind. The agent's and the supervisor's parts are
--- played here.
+-- An agent's request over ACP is checked as the action that it describes, also without a kind. This
+-- file plays the agent and the supervisor.
 local rt = require "sandglass.runtime"
 local real, judged = rt.call, {}
 function rt.call(op, args, on_chunk)

@@ -1,4 +1,4 @@
--- What Codex asks for is what its model asked for, without the shell that it puts around it.
+-- Codex's request is its model's request, without the shell around it.
 local bare = require "sandglass.inside.app_server".bare
 local spec = require "spec"
 

@@ -1,4 +1,4 @@
--- What a model is shown of a long output.
+-- The part of a long output that a model sees.
 local tools = require "sandglass.tools"
 local spec = require "spec"
 local it, eq = spec.it, spec.eq

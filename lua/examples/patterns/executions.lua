@@ -4,7 +4,7 @@ local sg = require "sandglass"
 local a = sg.args { n = 200 }
 local box <close> = sg.sandbox { name = "many" }
 
--- What each execution does; its answer is checked, so that no way wins by not doing it.
+-- The work of each execution; its answer is checked, so that no pattern wins by skipping it.
 local function square(i) return ("echo $((%d * %d))"):format(i, i) end
 local want = 0
 for i = 1, a.n do want = want + i * i end

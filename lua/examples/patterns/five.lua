@@ -15,7 +15,7 @@ do                                             -- meanwhile: one of them gets an
   assert(other:merge { mode = "apply" })
 end
 
--- What the repositories hold on the host: read through a new box, which has them as they are.
+-- The repositories' files on the host, read through a new sandbox, which has them unchanged.
 local function on_host(when)
   local look <close> = sg.sandbox { name = "look", repos = repos }
   local said, changed = {}, 0

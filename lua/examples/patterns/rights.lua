@@ -5,7 +5,8 @@ local sg = require "sandglass"
 local box <close> = sg.sandbox { name = "work" }
 assert(box:write("release.txt", "release 1.0\n"))
 
--- What the host runs for the tool; policy.lua names it. The key is a name here, its value is put in outside of this script.
+-- The tool's program on the host; policy.lua names it. The key is a name here; its value is put in
+-- outside this script.
 local SIGN = { "perl", "-MDigest::SHA=hmac_sha256_hex", "-e", "print hmac_sha256_hex(shift, $ENV{SIGN_KEY})", "--" }
 local tried, by_tool, by_box, seen = 0
 local sign = sg.tool {

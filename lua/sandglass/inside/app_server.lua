@@ -108,7 +108,7 @@ local function decide(s, o)
   return { decision = "decline" }
 end
 
--- What a quoted word of a shell says; nil: it is more than a word, or one that a shell would change.
+-- The text of a quoted shell word; nil: more than a word, or a word that a shell would change.
 local function word_of(s)
   local out, at = {}, 1
   while at <= #s do

@@ -229,7 +229,7 @@ function M.new(box, port, headers)
     end
   end
 
-  -- Nobody is there to answer.
+  -- The client has left.
   function c.give_up()
     c.wait = 0
     for _, conn in pairs(asking) do conn:kill() end

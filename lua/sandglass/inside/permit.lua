@@ -1,5 +1,6 @@
--- What an agent asks to be allowed: judged as what it would do, decided by rules or people, and told with what the agent's own
--- "always" would have meant. Of several answers that allow, the one for this time is taken: rules of ours stay with us.
+-- An agent's permission requests. A request is checked against policy as the action that it
+-- describes, decided by rules or users, and recorded with the meaning of the agent's own "always".
+-- Of several allowing answers the one for this time is taken: lasting rules are ours only.
 local rt = require "sandglass.runtime"
 
 local M = {}

@@ -1,5 +1,6 @@
--- What agents say of themselves, in one form whatever they speak: texts put together from their pieces, calls of tools from
--- their updates, each told when there is something new for a person. Claims: what ran is recorded elsewhere.
+-- Agents' own reports in one format for all protocols: texts put together from their pieces, calls
+-- of tools from their updates. A report is recorded when it has news for the user. They are claims;
+-- other events record the commands that ran.
 local rt = require "sandglass.runtime"
 
 local M = {}

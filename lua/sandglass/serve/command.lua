@@ -16,7 +16,7 @@ local function keep(c, stream, data)
   c.pieces[#c.pieces + 1] = { stream, data }
 end
 
--- What a command has printed: all of it, or that of one stream.
+-- The output of a command: all of it, or that of one stream.
 function M.printed(c, stream)
   local t = {}
   for _, one in ipairs(c.pieces) do if not stream or one[1] == stream then t[#t + 1] = one[2] end end

@@ -12,7 +12,7 @@ function A.error(status, text, code, q)
     source = "SANDGLASS" }
 end
 
--- What the SDKs have and boxes have not.
+-- Features of the SDKs that sandboxes lack.
 local NOT_OFFERED = {
   ["lsp/"] = "sandglass offers no language servers of Daytona's: start one by a command in a session or a terminal",
   ["computeruse/"] = "sandglass offers no computer use: its boxes have no screen, mouse or keyboard",
@@ -66,8 +66,9 @@ local function image_of(a)
   return name
 end
 
--- What is due next: a stop when nobody has asked anything of it for autoStopInterval minutes; from then on the archive, and its
--- end; its end in any case when its time to live is over. The SDKs' minutes are whole ones; parts of them are taken too.
+-- The next due change. It is a stop after autoStopInterval minutes without a request. From then on
+-- it is the archive, and the end. The end comes in any case when the time to live is over. The
+-- SDKs' minutes are whole ones; fractions are accepted, too.
 local to_sleep
 
 local function due(b)
@@ -99,7 +100,7 @@ local function due(b)
   s.alarm(b, next_us and math.max(next_us, s.now_us() + (b.busy > 0 and 1000000 or 0)), what)
 end
 
--- Who only looks at what it is does not use it.
+-- A request that only reads the sandbox's data does not count as use.
 function A.touched(b, q)
   if not q or q.path:find "^/toolbox/" or q.path:find "/last%-activity$" then b.touched = s.now_us() end
 end
@@ -219,7 +220,7 @@ end
 
 -- Sessions ---------------------------------------------------------------------------------------------------------
 
--- What a bash reads first: the state that the one before has left; at its end it leaves its own.
+-- The first text of a bash: it reads the state of the one before, and leaves its own at its end.
 local STATE = [[unset BASH_ENV SANDGLASS_STATE
 eval '[ -f "DIR/state" ] && . "DIR/state"; [ -f "DIR/cwd" ] && cd "$(cat "DIR/cwd")"' 2>/dev/null
 trap '{ declare -p; declare -f; alias -p; } >"DIR/state" 2>/dev/null; pwd >"DIR/cwd"' EXIT]]

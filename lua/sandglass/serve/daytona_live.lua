@@ -1,5 +1,6 @@
--- What Daytona's toolbox has as it happens, over a WebSocket: the logs of a command, and terminals (PTY sessions). A terminal is a
--- bash of the sandbox. Its input is recorded; policy checks only the start of bash.
+-- The live parts of Daytona's toolbox, over a WebSocket: the logs of a command, and terminals (PTY
+-- sessions). A terminal is a bash of the sandbox. Its input is recorded; policy checks only the
+-- start of bash.
 local s = require "sandglass.serve"
 local sg = require "sandglass"
 local p = require "sandglass.plugin"

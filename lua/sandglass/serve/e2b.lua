@@ -337,7 +337,7 @@ local function remove(q, b)
   return 200, {}
 end
 
--- What the box serves on a port.
+-- The sandbox's server on a port.
 local function port(q, b, nr)
   local n = math.tointeger(nr)
   if not n or n < 1 or n > 65535 then s.fail(400, "'" .. nr .. "' is not a port") end

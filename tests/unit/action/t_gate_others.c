@@ -1,5 +1,5 @@
-/* What a new waiver or rule answers besides the action it was made for; and that `continue`, `step` and a cleared
- * hold never answer a question. */
+/* Other pending actions that a new session approval or rule decides. `continue`, `step`, and a cleared breakpoint
+ * never answer a question. */
 #include "tap.h"
 
 #include "action/added.h"

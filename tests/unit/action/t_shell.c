@@ -1,5 +1,6 @@
-/* What a command line runs. Expected: parts joined by " | ", each as its words with "_" for a blank inside a word; "~"
- * before a word whose value is not known, "(" ")" around a part that is only looked through, "!why" when opaque. */
+/* The commands of a command line. Expected: parts joined by " | ", each as its words with "_" for a blank inside a
+ * word; "~" before a word whose value is not known, "(" ")" around a part that is only looked through, "!why" when
+ * opaque. */
 #include "tap.h"
 
 #include "action/shell.h"

@@ -1,4 +1,4 @@
-/* What makes two requests the same, and how a cassette keeps and gives answers. */
+/* The key of a request, and how a cassette keeps and gives answers. */
 #include "models/cassette.h"
 
 #include <unistd.h>

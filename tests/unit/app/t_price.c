@@ -1,5 +1,5 @@
-/* What calls cost: usage as providers report it against the price pages of 2026-11-20, and every spelling of a model. The amounts
- * are worked out by hand from the pages, not from prices.def. */
+/* Prices of calls: usage as providers report it against the price pages of 2026-11-20, and every spelling of a
+ * model. The amounts are computed by hand from the pages, not from prices.def. */
 #include "models/price.h"
 
 #include <string.h>

@@ -1,4 +1,4 @@
-/* What roff would take for its own comes out of a manual page as it stands. */
+/* Text with roff syntax comes out of a manual page unchanged. */
 #include "cli/lib/roff.h"
 
 #include <string.h>

@@ -151,7 +151,7 @@ static void goodbye(bool inside)
 	close_house(&h);
 }
 
-/* What a server says to @ask, up to the end of the connection or @want. */
+/* The server's answer to @ask, up to the end of the connection or @want. */
 static void raw(struct house *h, const char *ask, size_t len, const char *want, const char *name)
 {
 	struct sockaddr_in a = { .sin_family = AF_INET, .sin_port = htons(http_server_port(h->http)) };

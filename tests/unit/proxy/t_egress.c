@@ -21,7 +21,7 @@ static unsigned max_conns;
 static int server;
 static uint16_t server_port, proxy_port;
 
-/* What the proxy asked and told. */
+/* The proxy's questions and reports. */
 static struct {
 	unsigned asks, ends;
 	uint64_t ticket, end_ticket;
@@ -91,7 +91,7 @@ static void turns(int ms)
 		loop_turn(loop, 2);
 }
 
-/* What must come: for as long as a slow machine takes. */
+/* Waits for an event that must come, for as long as a slow host takes. */
 #define UNTIL(what)                                                                                                    \
 	for (int64_t end_ = clock_mono_us() + 20000000; !(what) && clock_mono_us() < end_;)                            \
 	loop_turn(loop, 2)

@@ -239,7 +239,7 @@ static void below_not(struct session *s)
 	ok(asked(s, index, "kind:exec not seventh", STEPS_BLOCK, ACTIONS + 1 - seventh) > 0, "text is");
 }
 
-/* What the blocks of values list is not looked for. */
+/* Values listed by the blocks are not searched for. */
 static void listed(struct session *s, uint64_t head, bool has)
 {
 	static const struct {

@@ -1,4 +1,4 @@
-/* What the recorder's tests share: a scratch directory of their own (key and anchor too), waiting,
+/* Shared by the recorder's tests: a private scratch directory (key and anchor too), waiting,
  * verifying. */
 #ifndef RECORD_HELP_H
 #define RECORD_HELP_H

@@ -262,7 +262,7 @@ static void turn_bit(const char *file, off_t at)
 
 enum { TORN = (32 + 4120 * 10 + 4095) / 512 * 512 }; /* in the eleventh frame of a log, where its page has its rows */
 
-/* What stands there against @sector: zeros are what a disk has that never got it. */
+/* Swaps the bytes there with @sector. Zeros are the content of a disk that never got the write. */
 static void swap(const char *file, off_t at, char sector[512])
 {
 	char was[512] = "";

@@ -145,8 +145,7 @@ static sqlite3 *open_db(const char *path)
 	return db;
 }
 
-/* What did not fit the cache went to the log's end before it was taken back: another program's commit goes there
- * instead. */
+/* Pages beyond the cache went to the log's end before the rollback: another program's commit goes there instead. */
 static void test_taken_back(void)
 {
 	CLEANUP(free_ptr) char *path = path_join(help_dir(), "back.db");

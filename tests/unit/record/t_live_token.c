@@ -1,4 +1,4 @@
-/* What has the shape of a live token, and what only looks like one. The values were made up for this test. */
+/* Text with the shape of a live token, and text that only looks like one. The values were made up for this test. */
 #include "record/live_token.h"
 
 #include <stdio.h>

@@ -203,7 +203,7 @@ static const struct driver fake_driver = {
 	.oom = fake_oom,
 };
 
-/* What the box says of a run. */
+/* The sandbox's output for a run. */
 static void fake_out(struct run *r, int stream, const char *text)
 {
 	assert(r->gone && !r->freed && !r->exited);

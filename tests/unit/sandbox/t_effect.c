@@ -549,7 +549,7 @@ static uint64_t dial(void)
 	return id;
 }
 
-/* What the driver says when nobody listens yet. */
+/* The driver's answer while no server listens yet. */
 static void dial_refused(void)
 {
 	struct fake_call call = fake.dial;

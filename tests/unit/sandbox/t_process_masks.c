@@ -1,4 +1,4 @@
-/* What masks hide: names, tokens, git's index and configuration. */
+/* The files that masks hide: names, tokens, git's index and configuration. */
 #include "box_fixture.h"
 
 #include "record/secrets.h"

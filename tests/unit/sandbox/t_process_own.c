@@ -1,5 +1,5 @@
-/* Who the repository belongs to, seen from the box and from the host; several repositories, no repository, tools, home,
- * limits, freezing, warm boxes, going on after a crash, forks. */
+/* The owner of the repository, seen from the sandbox and from the host. Also several repositories, no repository,
+ * tools, home, limits, freezing, warm sandboxes, resuming after a crash, and forks. */
 #include "box_fixture.h"
 
 #include <dirent.h>
@@ -431,7 +431,7 @@ static void ahead(void)
 	ok(third > 0 && ends(third), "it ends with a killed launcher");
 }
 
-/* What was to be there ahead could not be made: such a box is as warm as another, and finds nothing of it. */
+/* The parts made ahead could not be made: such a sandbox is as warm as another, without any of them. */
 static void spoilt(void)
 {
 	struct err err = ERR_INIT;

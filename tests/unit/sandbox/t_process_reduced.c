@@ -25,7 +25,7 @@ static bool like_a_container(void)
 	return rc == 0;
 }
 
-/* What has ended and waits for the machine's first process to notice does not count. */
+/* Ended processes that wait for the host's first process do not count. */
 static int processes_of(uid_t uid)
 {
 	CLEANUP(free_ptr) char *cmd = mem_printf("ps -o stat= -U %u | grep -vc '^Z'", (unsigned)uid);

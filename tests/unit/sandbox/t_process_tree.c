@@ -1,4 +1,4 @@
-/* What the workspace gets of a box: roots, files that the box hid, plans, masks. */
+/* The workspace's view of a sandbox: roots, files that the sandbox hid, plans, masks. */
 #include <sys/statvfs.h>
 
 #include "box_fixture.h"

@@ -1,4 +1,4 @@
-/* What the memory limit of a rented box has killed, out of what overlapping runs say of its counter. */
+/* Kills by the memory limit of a hosted sandbox, from the counters of overlapping runs. */
 #include "tap.h"
 
 #include "sandbox/hosted/hosted_priv.h"

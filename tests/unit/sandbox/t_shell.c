@@ -80,9 +80,9 @@ static const struct driver driver = { .name = "test",
 				      .run_turn = run_turn,
 				      .run_free = run_free };
 
-/* What an interpreter that stays does (plugins/pyodide/engine.py), by bash: takes lines with its mark for commands
- * and nothing else, says status and turn after each; a ^C at its prompt is not told. Bash gives up a write that a
- * trapped signal interrupts: here it writes where it hears none. */
+/* A persistent interpreter (plugins/pyodide/engine.py), played by bash. It takes lines with its mark for commands
+ * and nothing else, and prints status and turn after each. A ^C at its prompt is not reported. Bash gives up a write
+ * that a trapped signal interrupts, so it writes while signals are blocked. */
 static struct run *interpreter_prepare(struct box *b, const struct run_opts *o, const struct run_ops *ops, void *self)
 {
 	static char bash[] = "bash", dash_c[] = "-c";

@@ -1,4 +1,4 @@
-/* What a repository ignores: every answer held against git check-ignore. */
+/* Ignored files of a repository: each answer is compared with git check-ignore. */
 #include "sandbox/workspace/ignore.h"
 
 #include "ws_box.h"

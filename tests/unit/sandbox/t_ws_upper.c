@@ -1,4 +1,4 @@
-/* What a box does to its files against what a snapshot says of it, by an oracle that reads both trees. */
+/* A sandbox's changes against its snapshots, by an oracle that reads both trees. */
 #include "ws_box.h"
 
 static const struct {
@@ -66,7 +66,7 @@ static void run_steps(bool copy)
 	box_end(&b);
 }
 
-/* What is not a command of the list: random ones, the same for every run. */
+/* Random commands outside the list, the same for every run. */
 static void run_random(bool copy, unsigned seed)
 {
 	static const char *const name[] = { "a", "b", "c", "d", "a.b", "a-", "A" };

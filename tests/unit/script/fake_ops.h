@@ -1,5 +1,5 @@
-/* What the fake supervisor answers when a test does not: every operation of wire/host.h against
- * directories under its root. Part of fake_super.c, in a file of its own for its length. */
+/* The fake supervisor's default answers: every operation of wire/host.h against directories
+ * under its root. Part of fake_super.c, in a file of its own for its length. */
 #ifndef FAKE_OPS_H
 #define FAKE_OPS_H
 

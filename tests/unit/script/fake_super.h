@@ -10,8 +10,8 @@
 
 struct fake;
 
-/* What a test may decide itself: returns the ANSWER ({"value":..} or {"err":..}), or NULL for
- * the usual one. */
+/* A test's own answer: returns the ANSWER ({"value":..} or {"err":..}), or NULL for the usual
+ * one. */
 typedef json_t *fake_op_fn(void *self, const char *op, const json_t *call);
 
 struct fake_frame {

@@ -1,4 +1,4 @@
-/* What an untrusted script can try inside the host, row by row. */
+/* Attacks of an untrusted script inside the host, row by row. */
 #include "fake_super.c" /* NOLINT: tests are one file each */
 #include "tap.h"
 

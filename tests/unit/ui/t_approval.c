@@ -153,7 +153,7 @@ static void widening(void)
 	end();
 }
 
-/* What the screen says of a host that is @middle characters longer than its beginning and its end. */
+/* The screen's text for a host that is @middle characters longer than its start and its end. */
 static void long_host(int rows, int cols, int middle)
 {
 	char *text = NULL;
@@ -187,7 +187,7 @@ static void long_hosts(void)
 	long_host(36, 120, 40);
 }
 
-/* What decides may stand at either end of a pattern, and in the middle. */
+/* The decisive part of a pattern may be at either end, or in the middle. */
 static void long_patterns(void)
 {
 	CLEANUP(buf_release) struct buf keys = BUF_INIT;

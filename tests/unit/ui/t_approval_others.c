@@ -189,7 +189,7 @@ static void of_a_budget(void)
 	end();
 }
 
-/* Who may not decide is shown no keys that decide. */
+/* A read-only viewer sees no decision keys. */
 static void looking(void)
 {
 	static const struct act watch = { .why_not = "read only: 'watch' changes nothing, 'attach' does" };

@@ -30,7 +30,7 @@ static void put_fixture(struct buf *out, size_t bytes)
 	put_events(out);
 }
 
-/* What the difference of files of @bytes shows; returns owned. */
+/* The text for a difference of files of @bytes; returns owned. */
 static char *shown(size_t bytes, struct change *first)
 {
 	char path[] = "/tmp/t_changes-XXXXXX";

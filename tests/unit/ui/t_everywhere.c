@@ -387,7 +387,7 @@ static void event(size_t source, uint16_t kind, uint64_t action, const char *bod
 	model_apply(m, &ev);
 }
 
-/* What a pause keeps back is paused, not held: there is nothing to decide. */
+/* A paused action is not pending approval: no decision is open. */
 static void paused(void)
 {
 	begin(1, 0, false);

@@ -108,7 +108,7 @@ static void stays(struct ui *ui, struct source *s)
 	ok(at < index, "then it goes up to the others that wait");
 }
 
-/* Who sorts sees the order that was asked for: the selected row goes to its place, and the cursor with it. */
+/* Sorting shows the requested order: the selected row moves to its place, and the cursor with it. */
 static void sorted(struct ui *ui)
 {
 	struct fleet *f = fleet(ui);
@@ -183,7 +183,7 @@ static void speed(struct ui *ui)
 	       (long long)((clock_mono_us() - begin) / KEYS), KEYS, (long long)worst);
 }
 
-/* What the column SANDBOX has room for. */
+/* The content of the column SANDBOX at each width. */
 static void boxes(void)
 {
 	struct source *src;

@@ -133,7 +133,7 @@ static const char *said(struct ui *ui, uint32_t bracket, uint32_t what)
 	return ui->message ? ui->message : "";
 }
 
-/* What has not been read is not said to be the next one, nor not to be there. */
+/* An unread row is reported neither as the next one nor as missing. */
 static void jumps_while_reading(const char *path)
 {
 	struct err err = ERR_INIT;

@@ -50,7 +50,7 @@ static void end(void)
 	free(out);
 }
 
-/* What is printed after @text was typed. */
+/* The output after @text was typed. */
 static const char *types(const char *text)
 {
 	fflush(to);
@@ -65,7 +65,8 @@ static void has(const char *text, const char *want, const char *what)
 	ok(strstr(text, want) != NULL, "%s", what);
 }
 
-/* What was decided is refused (it has changed, its preview no longer holds): it waits on, so it is asked again. */
+/* A refused decision (the action has changed, its dry run is stale) leaves the action pending, and its prompt
+ * returns. */
 static void refused(void)
 {
 	struct err err = ERR_INIT;
@@ -105,7 +106,7 @@ static void crossing(void)
 	end();
 }
 
-/* What is put off hides nothing else that waits, whether it came before or after. */
+/* A deferred action hides no other pending one, whether older or newer. */
 static void put_off(const char *fixture)
 {
 	begin_on(fixture);
@@ -167,7 +168,7 @@ static void edited(void)
 	end();
 }
 
-/* What is printed when the answer to the last command comes. */
+/* The output when the answer to the last command comes. */
 static const char *answered(const char *json)
 {
 	CLEANUP(json_release) json_t *result = json_loads(json, 0, NULL);

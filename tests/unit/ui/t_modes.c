@@ -1,4 +1,4 @@
-/* What a program has switched on in its terminal: seen in whatever pieces it comes, undone, and brought back. */
+/* A program's modes in its terminal: recognized in chunks of any size, undone, and restored. */
 #include "tap.h"
 #include "ui/term/modes.h"
 #include "ui/term/vt.h"

@@ -1,4 +1,4 @@
-/* What programs print of how far they are, and what only looks like it. */
+/* Progress output of programs, and text that only looks like it. */
 #include <string.h>
 
 #include "tap.h"

@@ -45,7 +45,7 @@ static void help_keeps_keys(const char *view)
 	ok(kept, "%s: keys of its help stay there", view);
 }
 
-/* What "a" says of a review in which nothing can be decided. */
+/* The message of "a" in a review without possible decisions. */
 static void says(bool replay, const char *want)
 {
 	struct err err = ERR_INIT;

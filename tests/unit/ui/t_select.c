@@ -91,7 +91,7 @@ static void end(void)
 	source_close(&s);
 }
 
-/* What has been copied since the last time; "" nothing. */
+/* The text copied since the last time; "" none. */
 static const char *copied(void)
 {
 	static struct buf got;
@@ -231,7 +231,7 @@ static void long_output(void)
 	end();
 }
 
-/* What comes meanwhile, and a click: the lines that were chosen, or none. */
+/* New rows, and a click: the selected lines stay, or none are selected. */
 static void meanwhile(void)
 {
 	CLEANUP(buf_release) struct buf f = BUF_INIT;

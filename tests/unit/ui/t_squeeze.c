@@ -1,5 +1,5 @@
-/* What is left out of a frame is what nobody sees: a terminal that gets the short frames shows what one shows that gets
- * the long ones. */
+/* Only invisible bytes are left out of a frame: a terminal with the short frames shows the same as one with the long
+ * frames. */
 #include <string.h>
 
 #include "tap.h"

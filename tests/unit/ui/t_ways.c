@@ -169,7 +169,7 @@ static bool seen(const char *text)
 	return row_with(text) >= 0;
 }
 
-/* What prints in a shell has a screen here. */
+/* Commands that print in a shell have a screen here. */
 static void looked_at(void)
 {
 	begin();
