@@ -205,7 +205,7 @@ static void check_reading(void)
 	want("ls --live nothing", 0, NULL, "no matching running session in '");
 	want("ls --json", 0, "{\"schema\":1,\"session\":\"s-", NULL);
 	want("ls --agents ID", 0, "agent fix-parser with scripted:fix: repair it", NULL);
-	want("ls --snapshots ID", 0, "snapshot 1: changed 1 after action", NULL);
+	want("ls --snapshots ID", 0, "snapshot 1: files changed: 1 after action", NULL);
 	want("show", 0, "2 actions (0 denied, 1 not successful, 0 held), 2 snapshots", NULL);
 	want("show ID --json", 0, "\"state\":\"ended\"", NULL);
 	snprintf(line, sizeof(line), "show %llu", (unsigned long long)first);

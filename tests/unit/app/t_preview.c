@@ -35,14 +35,14 @@ int main(void)
 	     "\"net\":{\"refused\":1,\"hosts\":[{\"host\":\"h.example\",\"port\":443}]},\"incomplete\":[\"network\"]}",
 	     describe_preview, &b);
 	is_str(buf_cstr(&b),
-	       "exit 3 after 0.015 s, 1 file +2 -1; incomplete: it wanted the network: h.example:443; connections refused: 1",
-	       "a preview in one line");
+	       "exit 3 after 0.015 s, 1 file +2 -1; incomplete: it tried to use the network: h.example:443; connections refused: 1",
+	       "a dry run in one line");
 	told("{\"end\":\"failed\",\"why\":\"no box\"}", describe_preview, &b);
-	is_str(buf_cstr(&b), "could not be tried: no box", "one that failed");
+	is_str(buf_cstr(&b), "dry run failed: no box", "a failed dry run");
 	told("{\"origin\":{\"session\":\"s-a\",\"action\":4},\"action\":9,\"same\":false,\"stdout\":{\"same\":false,\"line\":2,"
 	     "\"offset\":5,\"was_bytes\":8,\"now_bytes\":9}}",
 	     describe_redo, &b);
 	is_str(buf_cstr(&b),
-	       "s-a#4 run again as #9: DIFFERS\n  stdout  differs from line 2 on (byte 5 of 8, now of 9)", "a redo that differs");
+	       "s-a#4 repeated as #9: DIFFERS\n  stdout  differs from line 2 on (byte 5 of 8, now of 9)", "a repeat that differs");
 	return done_testing();
 }
