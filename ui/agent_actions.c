@@ -1,4 +1,4 @@
-/* A person's own shell in a box, and more money, time or steps for an agent: from a screen. */
+/* A user's own shell in a box, and more money, time or steps for an agent: from a screen. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -56,7 +56,7 @@ static void console_read_notes(struct console *c)
 	}
 }
 
-/* run --watch: how long the person's change took to show. */
+/* run --watch: how long the user's change took to show. */
 static void say_saved(struct console *c)
 {
 	int64_t us = c->src[0]->model.saved_us;

@@ -46,7 +46,7 @@ struct console_opts {
 	const char *view; /* NULL = fleet; "agent" shows the first one */
 	/* NULL or "auto", "dark", "light", "dark-hc", "light-hc", "mono", or one of theme_load */
 	const char *theme;
-	const json_t *keys; /* the person's own (keymap.h); NULL */
+	const json_t *keys; /* the user's own (keymap.h); NULL */
 	const char *pager;  /* NULL: $PAGER, "less -R" */
 	bool quiet;	    /* no bell */
 	bool no_next;	    /* approvals.next is off */
@@ -61,13 +61,13 @@ struct console_opts {
 	 * ends. Returns its exit status, -1 with @err, CONSOLE_BACK: this console was opened
 	 * from there, and ends. May be NULL. */
 	int (*terminal)(void *self, const char *session, const char *agent, struct err *err);
-	/* A command of the person's own on the host, on this terminal. As shell(). NULL: not
+	/* A command of the user's own on the host, on this terminal. As shell(). NULL: not
 	 * from here. */
 	int (*host)(void *self, const char *session, const char *cmd, struct err *err);
 	const char *filter; /* of the lists, to begin with; NULL */
 	/* Optional, asked each turn: >= 0 ends the console with that value. */
 	int (*ended)(void *self);
-	/* A theme of the person's own as data (theme.h); returns owned, NULL with @err. May be
+	/* A theme of the user's own as data (theme.h); returns owned, NULL with @err. May be
 	 * NULL. */
 	json_t *(*theme_load)(void *self, const char *name, struct err *err);
 	void *self;

@@ -1,5 +1,5 @@
 /* The console in parts: its loop (console.c), the sessions on its screen (console_sources.c), and
- * what takes the person off it for a while (console_suspend.c). */
+ * what takes the user off it for a while (console_suspend.c). */
 #ifndef UI_CONSOLE_PRIV_H
 #define UI_CONSOLE_PRIV_H
 
@@ -35,7 +35,7 @@ struct console {
 	struct buf note; /* of notes_fd: a line that has begun */
 	bool taken;	 /* notes_fd has ended */
 	bool told_saved;
-	/* a person has pressed something and has seen no answer to it yet */
+	/* a user has pressed something and has seen no answer to it yet */
 	bool pressed;
 	bool slow; /* the terminal has not taken the last frame yet */
 };

@@ -33,7 +33,7 @@ struct line_opts {
 /* Prints what is there and returns. */
 NODISCARD int line_print(const struct line_opts *o, struct err *err);
 
-/* A session being followed: feed it when there is more, hand it what the person types. */
+/* A session being followed: feed it when there is more, hand it what the user types. */
 struct line;
 /* Borrows @s and @act (NULL or command NULL: nothing can be sent). @ask: print numbered prompts
  * for pending actions. */
@@ -42,7 +42,7 @@ void line_free(struct line **l);
 /* Prints only events that @f lets through; what waits is asked all the same. Borrows. */
 struct filter;
 void line_filter(struct line *l, const struct filter *f);
-/* Says no more than what waits for a person, what went wrong, and the end. JSON lines stay
+/* Says no more than what waits for a user, what went wrong, and the end. JSON lines stay
  * whole. */
 void line_quiet(struct line *l);
 /* Events up to @seq are known, and not said again; not for a program. */

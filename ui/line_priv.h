@@ -47,8 +47,8 @@ struct line {
 	bool high;	     /* high risk: approving takes two answers */
 	unsigned long armed; /* the number that was typed once; 0 none */
 	char *note;	     /* for the record, with the decision; NULL none */
-	char *edited;	     /* runs instead of it when the person is sure */
-	char *pattern;	     /* to be saved when the person is sure */
+	char *edited;	     /* runs instead of it when the user is sure */
+	char *pattern;	     /* to be saved when the user is sure */
 	char *others;	     /* numbers of the actions named with it; NULL none */
 	bool rule;	     /* it becomes a rule of the project */
 	unsigned looks;	     /* requests for the effect of patterns without an answer yet */

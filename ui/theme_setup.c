@@ -5,7 +5,7 @@
 
 #include "ui/term/tty.h"
 
-/* ":set theme=NAME": one of ours, or a file of the person's own. */
+/* ":set theme=NAME": one of ours, or a file of the user's own. */
 static int theme_wanted(void *self, const char *name, struct err *err)
 {
 	const struct console_opts *o = self;

@@ -204,7 +204,7 @@ static bool open_question(struct ui *ui, const struct subject *on)
 	return to.action != 0;
 }
 
-/* Held actions first; with none held, what the person is looking at. */
+/* Held actions first; with none held, what the user is looking at. */
 static void open_approval(struct ui *ui, const struct subject *on)
 {
 	const struct model_agent *at = agent_on(ui, on);

@@ -1,5 +1,5 @@
 -- `sandglass compare --patterns`: the same task once with the box as a tool and once with the agent in the box, and what
--- people argue about measured here and now. The agent inside is a program of ours that does the same commands; no model is
+-- users argue about measured here and now. The agent inside is a program of ours that does the same commands; no model is
 -- asked. Its last note is the table, as JSON.
 local sg = require "sandglass"
 local P = require "sandglass.patterns"

@@ -12,7 +12,7 @@ return p.rules { default = "ask",
   p.deny "secrets"    { path = { "**/.env*", "**/id_*", "~/.aws/**" }, say = "Secrets are off limits; ask for what you need." },
   p.deny "force"      { cmd = { "git push ... --force*", "git push ... -f", "git push ... +*" } },
   p.ask  "big-delete" {
-    kind = "exec", risk = "high", confirm = "type",              -- the person types the sandbox's name
+    kind = "exec", risk = "high", confirm = "type",              -- the user types the sandbox's name
     when = function(act)                                          -- pure function; gets parsed words
       for _, c in ipairs(act.commands) do                         -- every command of a && b | c
         if c.words[1] == "rm" and #c:targets() > 5 then return true, "removes " .. #c:targets() .. " paths" end

@@ -53,10 +53,10 @@ function Command:has(flag) end
 ---@field tainted? boolean        the agent has read what came from outside
 ---@field match? string           a filter: sandglass-filter(7)
 ---@field when? fun(act: sg.Act): boolean?, string?  asked last, in a process of its own; 50 ms, cannot wait
----@field why? string             for the person who is asked
+---@field why? string             for the user who is asked
 ---@field say? string             of a deny: the text that the model receives
 ---@field risk? "low"|"medium"|"high"  how loudly it is shown
----@field confirm? "type"         the person types the box's name
+---@field confirm? "type"         the user types the box's name
 ---@field limit? { time: sg.Time }  how long what it matches may run
 ---@field timeout? sg.Time        of an ask: nobody has answered
 ---@field on_timeout? "deny"|"hold"|"allow"

@@ -261,7 +261,7 @@ function Box:notices() end
 ---@field paths string[]  # at most 20
 ---@field count integer
 ---@field why string
----@field text string     # one line for people
+---@field text string     # one line for users
 ---@field fix string?
 
 ---@class sg.Diff

@@ -10,11 +10,11 @@
 ---@field agent? string
 ---@field verdict? "allow"|"ask"|"deny"
 ---@field by? string
----@field person? string
+---@field user? string
 ---@field exit? integer
 ---@field cost? number dollars
 ---@field dur_s? number
----@field wait_s? number until a person decided
+---@field wait_s? number until a user decided
 
 ---@class sg.Log
 local Log = {}

@@ -323,7 +323,7 @@ local function all_read(chat, calls)
 end
 
 -- Results in the order of the calls, whatever order they ran in. Returns the error of a call that this agent's own budget
--- stopped (a person has said no to more): nothing else of it would run. That of a sub-agent is only its answer.
+-- stopped (a user has said no to more): nothing else of it would run. That of a sub-agent is only its answer.
 local function run_calls(chat, calls, on)
   local results, used_up = {}, nil
   local function one(c)

@@ -174,7 +174,7 @@ local function part(text, total, from, to)
 end
 
 -- Commands (texts for sh) one after another in one go: one action, one way there and back. A list of results, one for each
--- that ran; o.stop: the first that fails is the last. A batch that a person edited has one result.
+-- that ran; o.stop: the first that fails is the last. A batch that a user edited has one result.
 function Box:batch(list, o)
   check.self(box_mt, self, "box", "batch")
   check.arg("batch", "the commands", list, "table")

@@ -319,7 +319,7 @@ local function prompt(r, text)
   return t
 end
 
--- Waits for words of people, asleep after a while. nil: nobody said anything in time.
+-- Waits for words of users, asleep after a while. nil: nobody said anything in time.
 local function await_words(r)
   local o = r.o
   if not o.linger then return said(r) end
@@ -404,7 +404,7 @@ local function stop(r)
   rt.tell("agent.told", { what = "turn", say = "cancelled", stop = "cancelled" })
 end
 
--- Its own interface, to its end; people attach to it and leave as they like.
+-- Its own interface, to its end; users attach to it and leave as they like.
 local function in_terminal(r)
   local o = r.o.terminal
   rt.tell("agent.state", { state = "run" })

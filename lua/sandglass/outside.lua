@@ -142,7 +142,7 @@ local FETCH = {
 -- Content from outside is untrusted: later rules can match that.
 local function taint() rt.tainted[rt.current().agent or 0] = true end
 
--- Fetches a page on the host side: text as a person would read it, or bytes with raw. A status of 400 and more is data.
+-- Fetches a page on the host side: text as a user would read it, or bytes with raw. A status of 400 and more is data.
 function sg.host.fetch(o)
   if type(o) == "string" then o = { url = o } end
   o = check.options("host.fetch", o, FETCH)

@@ -49,7 +49,7 @@ end
 local ASK = { text = "string!", choices = "list", form = "table", default = "any", timeout = "time", risk = "string" }
 local RISKS = { low = true, medium = true, high = true }
 
--- Asks a person; waits as long as it takes, or until the time-out gives the default.
+-- Asks a user; waits as long as it takes, or until the time-out gives the default.
 function sg.ask(o)
   if type(o) == "string" then o = { text = o } end
   o = check.options("ask", o, ASK)

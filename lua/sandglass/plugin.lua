@@ -126,7 +126,7 @@ local function line_of(msg)
   return text ~= "" and text or "an error without a text"
 end
 
--- An error of Lua's own in a plugin, in a line for people: mostly an answer was of another shape than it expects.
+-- An error of Lua's own in a plugin, in a line for users: mostly an answer was of another shape than it expects.
 function M.unexpected(plugin, e)
   local msg = line_of(e)
   return msg:find "%.lua:%d+: " and ("%s: what answers there is not the API, or the plugin is wrong: %s"):format(plugin.name or "a plugin", msg) or msg

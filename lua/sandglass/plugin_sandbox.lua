@@ -29,7 +29,7 @@
 -- host.socket { path or url, protocols = "a, b", headers, idle } -> a WebSocket: s.protocol; s:send(bytes, text?); s:next() ->
 -- the next message, nil when it was closed; s:close(). Fails as host.http does, also when it breaks off.
 -- host.stream(request, fn) calls fn with each piece of the answer. host.sleep(seconds), host.all { fn, ... } side by side,
--- host.out(text), host.say(text) a line for people, host.fail(code, format, ...).
+-- host.out(text), host.say(text) a line for users, host.fail(code, format, ...).
 -- Codes: "gone" the sandbox is gone, "unreached" nothing was sent, "cut" the connection broke, "lost" unknown whether it was
 -- done, "quota", "denied" (the key), "bad" everything else.
 local rt = require "sandglass.runtime"

@@ -16,7 +16,7 @@ local box <close> = sg.sandbox {
   limits = { mem = "1G", pids = 256 },
 }
 
--- The agent loop. Every call of a tool passes the policy, is recorded, and can be held, edited or denied by a person.
+-- The agent loop. Every call of a tool passes the policy, is recorded, and can be held, edited or denied by a user.
 local r, err = sg.agent.run {
   task = task,
   box = box,

@@ -1,5 +1,5 @@
 -- @NAME@: boxes of ... ('plugin ls' shows this line)
--- A kind of box in one file: how to get a box, run text in its shell, and give it back. All else that people do with a box (files,
+-- A kind of box in one file: how to get a box, run text in its shell, and give it back. All else that users do with a box (files,
 -- snapshots, diffs, undo, approvals, the record) is made of that. The file has no key and no network of its own: host.http is its
 -- only way out, to the addresses below alone; "{key}" is filled in outside of it, and every request is in the record.
 --   @CAPS@_API_KEY=... sandglass plugin test @NAME@.lua     does it do what every kind of box must do?

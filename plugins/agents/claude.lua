@@ -73,7 +73,7 @@ return {
       ANTHROPIC_BASE_URL = x.url, ANTHROPIC_API_KEY = x.key, ANTHROPIC_MODEL = x.model, ANTHROPIC_DEFAULT_HAIKU_MODEL = x.model,
       IS_SANDBOX = "1", DISABLE_TELEMETRY = "1", DISABLE_AUTOUPDATER = "1", DISABLE_ERROR_REPORTING = "1",
       CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC = "1",
-      -- An answer stands still while a person decides or has paused it, and what keeps its connection does not count as its going on.
+      -- An answer stands still while a user decides or has paused it, and what keeps its connection does not count as its going on.
       CLAUDE_STREAM_IDLE_TIMEOUT_MS = "86400000",
     }
   end,

@@ -1,7 +1,7 @@
 /* The life of an action: requested -> judged -> [held -> decided] -> started -> output... -> ended
  * -> [snapshot].
  *
- * Everything an agent, a script, an inner agent, an MCP client or a person's own shell wants done
+ * Everything an agent, a script, an inner agent, an MCP client or a user's own shell wants done
  * is one of these and passes one gate. Loop thread only. An action is owned by the gate from
  * action_submit until its done callback has returned; others keep its id (the seq of
  * action.requested) and look it up with gate_action. */
@@ -36,7 +36,7 @@ bool action_kind_find(const char *name, enum action_kind *out);
 
 enum action_state {
 	ACTION_JUDGING, /* a `when` is being asked */
-	ACTION_HELD,	/* waits for a person or a latch */
+	ACTION_HELD,	/* waits for a user or a latch */
 	ACTION_QUEUED,	/* may run; another one of its box comes first */
 	ACTION_BARRIER, /* action.started is on its way to the disk */
 	ACTION_RUNNING,
@@ -46,7 +46,7 @@ enum action_state {
 /* How it ended. Outcomes, not errors. */
 enum action_end {
 	END_OK,	    /* the effect took place; an exit status other than 0 is still OK */
-	END_DENIED, /* rule or person; never started */
+	END_DENIED, /* rule or user; never started */
 	END_FAILED, /* the effect could not be brought about (err has why) */
 	END_TIMEOUT,
 	END_CANCELLED,
@@ -64,7 +64,7 @@ struct action_spec {
 			 * It ends with that action, doesn't stop when its agent is paused, and
 			 * isn't counted in its agent's budget. 0: unknown, or none */
 	uint64_t call;	 /* the script's number for the call that waits; 0 none */
-	/* name a person knows it by: "shell", "run_tests", "sg.host.push"; may be NULL */
+	/* name a user knows it by: "shell", "run_tests", "sg.host.push"; may be NULL */
 	const char *tool;
 	struct strv argv; /* exec, shell, host; else empty */
 	/* the text as the agent wrote it when argv is {"sh","-c",text}; else NULL */
@@ -86,10 +86,10 @@ struct action_spec {
 	bool may_write;
 	bool parallel;	 /* opts out of the serialization */
 	bool leaves_box; /* reaches outside: host tools, merge, get, put, connect */
-	/* a person's own act (never from a script): latches and budgets let it pass, policy does
+	/* a user's own act (never from a script): latches and budgets let it pass, policy does
 	 * not */
 	bool person;
-	bool hold; /* waits for a person, as if a hold filter matched it */
+	bool hold; /* waits for a user, as if a hold filter matched it */
 	/* model: its cost is not known; under a budget in dollars it asks before the first call */
 	bool unpriced;
 	bool tainted;	  /* follows tainted input */
@@ -116,10 +116,10 @@ struct action_result {
 	enum action_end end;
 	/* the body of action.ended; kind specific fields in it: code, signal, bytes, oid ... */
 	json_t *body;
-	/* denied: the person's or the rule's text; failed: the error; may be NULL */
+	/* denied: the user's or the rule's text; failed: the error; may be NULL */
 	const char *why;
 	const char *rule; /* denied: name of the rule; may be NULL */
-	bool edited;	  /* a person changed it before it ran: argv/data are in body "ran" */
+	bool edited;	  /* a user changed it before it ran: argv/data are in body "ran" */
 };
 typedef void action_done_fn(void *self, const struct action_result *res);
 /* Output while it runs: the bytes that the recorder keeps (secrets replaced, also those split over

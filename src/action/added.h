@@ -1,4 +1,4 @@
-/* Rules that people add from a held action: which rule, its line of Lua, and its place in
+/* Rules that users add from a held action: which rule, its line of Lua, and its place in
  * .sandglass/added.lua.
  *
  *  1. A rule names the kind and one pattern (policy.h, struct waiver); an allow also names the asks

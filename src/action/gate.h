@@ -39,7 +39,7 @@ struct gate_ops {
 	/* Adds the present cost of hosted sandboxes, which are paid by the hour: gate_accrue for
 	 * each. */
 	void (*accrue)(void *self);
-	/* DECIDE_KILL: a person wants the agent gone (its held action has been ended as killed, the
+	/* DECIDE_KILL: a user wants the agent gone (its held action has been ended as killed, the
 	 * agent is paused). */
 	void (*on_kill)(void *self, uint64_t agent, json_t *who);
 	void *self;
@@ -90,13 +90,13 @@ uint64_t gate_submit(struct gate *g, const struct action_spec *spec, const struc
 struct action *gate_action(struct gate *g, uint64_t id); /* NULL when gone */
 /* NULL: it was not judged (yet) */
 const struct judgement *action_judgement(const struct action *a);
-bool action_by_person(const struct action *a); /* a person said yes to this very action */
+bool action_by_person(const struct action *a); /* a user said yes to this very action */
 void gate_cancel(struct gate *g, uint64_t id, const char *how, const char *why);
 void gate_judged(struct gate *g, uint64_t ticket, bool matched, const char *why,
 		 const struct err *failed);
 void gate_settled(struct gate *g, uint64_t action);
 
-/* People. @who is {"uid":..,"name":..,"tty":..,"pid":..}; borrowed. */
+/* Users. @who is {"uid":..,"name":..,"tty":..,"pid":..}; borrowed. */
 enum decision {
 	DECIDE_APPROVE,
 	DECIDE_DENY,
@@ -108,7 +108,7 @@ enum decision {
 struct decide {
 	uint64_t action;
 	enum decision decision;
-	struct hash intent;  /* what the person saw; all zero = as it is now */
+	struct hash intent;  /* what the user saw; all zero = as it is now */
 	const char *message; /* note, or the text that the model gets; may be NULL */
 	/* DECIDE_EDIT: {"argv":[...]} or {"cmd":"..."} or {"data":...}; borrowed */
 	json_t *edit;
@@ -122,7 +122,7 @@ struct decide {
 	/* name of the rule that was added with this decision; may be NULL */
 	const char *rule;
 	const char *note; /* for the record alone; may be NULL */
-	/* what the person typed, when a rule says "confirm": the box's name, else the tool's or
+	/* what the user typed, when a rule says "confirm": the box's name, else the tool's or
 	 * kind's */
 	const char *confirm;
 	/* approve: the effect is the difference that this dry run made, applied by @with */
@@ -156,7 +156,7 @@ json_t *gate_waiver_proposals(struct gate *g, uint64_t action);
  * [{"host":"example.org:443","matched","denied","actions", "tried"}]. Empty for other actions, and
  * for hosts that are not asked about. Returns owned. */
 json_t *gate_waiver_hosts(struct gate *g, uint64_t action, const json_t *seen);
-/* The same for a pattern that a person has typed: {"pattern","wide","matched","denied","actions"}
+/* The same for a pattern that a user has typed: {"pattern","wide","matched","denied","actions"}
  * or ERR_PARSE. Returns owned or NULL. Both also name the other held actions whose question it
  * would answer, for all agents: "others": [{"action","agent","stays"}]; "stays" says why that one
  * stays held all the same (decide.others). */
@@ -165,14 +165,14 @@ json_t *gate_waiver_try(struct gate *g, uint64_t action, const char *pattern, st
 /* Would @filter, held, hold @a? Known before: filter_known_before. */
 bool gate_finds(const struct gate *g, const struct filter *filter, const struct action *a);
 
-/* Latches. @agent 0 = everybody. What people do themselves (their shell, rollback, merge) is not
+/* Latches. @agent 0 = everybody. What users do themselves (their shell, rollback, merge) is not
  * held by them. Continue also lets go what a hold filter stopped ("until the next hold"); questions
  * still want their answer. A step leaves the agent paused; with nothing held it is kept for the
  * next action. A pause stops what waits for its turn in a box, too: it is held when that comes. An
  * approval lets its one action run though its agent is paused. */
 void gate_pause(struct gate *g, uint64_t agent, json_t *who);
 void gate_continue(struct gate *g, uint64_t agent, json_t *who);
-/* Everybody is paused by a freeze; a thaw undoes that, and no pause, step or hold of a person
+/* Everybody is paused by a freeze; a thaw undoes that, and no pause, step or hold of a user
  * besides. Continue ends both. */
 void gate_freeze(struct gate *g, json_t *who);
 void gate_thaw(struct gate *g, json_t *who);

@@ -1,4 +1,4 @@
-/* People and held actions. */
+/* Users and held actions. */
 #include "action/gate_priv.h"
 
 #include <stdlib.h>

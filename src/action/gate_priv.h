@@ -70,7 +70,7 @@ struct action {
 	bool orphan;   /* recovered, nobody has submitted it again yet */
 	bool shown_again;
 	int64_t deadline_us; /* monotonic: a question's, or that of its `when`; 0 = none */
-	int64_t until_us;    /* the same as wall time, for people */
+	int64_t until_us;    /* the same as wall time, for users */
 	int64_t held_us;     /* wall: since when it has been held */
 	/* requested; held since, total time held; admitted; its turn */
 	int64_t asked_us, hold_us, people_us, admitted_us, begun_us;

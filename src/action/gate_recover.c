@@ -224,7 +224,7 @@ static bool of_a_person(const json_t *requested)
 	       !json_object_get(requested, "call");
 }
 
-/* Enough of the action for people to see it; the whole comes back with its script. */
+/* Enough of the action for users to see it; the whole comes back with its script. */
 static void hold_again(struct gate *g, const struct open_action *o, uint64_t copied)
 {
 	struct err ignored = ERR_INIT;

@@ -196,7 +196,7 @@ static int match_order(const void *a, const void *b)
 	return files ? files : x->rule->line - y->rule->line;
 }
 
-/* A merge whose script wants a person to look at the changes first. */
+/* A merge whose script wants a user to look at the changes first. */
 static bool waits_for_review(const struct action_spec *s)
 {
 	return s->kind == ACT_MERGE && json_flag(s->args, "review", false);

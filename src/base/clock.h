@@ -1,4 +1,4 @@
-/* Time. Wall time is for people, monotonic time for durations, seq for order; nothing is ever
+/* Time. Wall time is for users, monotonic time for durations, seq for order; nothing is ever
  * sorted by wall time. */
 #ifndef BASE_CLOCK_H
 #define BASE_CLOCK_H

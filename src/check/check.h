@@ -1,4 +1,4 @@
-/* Checks over a record: a person's own Lua file, or one of ours by name
+/* Checks over a record: a user's own Lua file, or one of ours by name
  * (lua/sandglass/checks.lua). */
 #ifndef CHECK_CHECK_H
 #define CHECK_CHECK_H

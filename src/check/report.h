@@ -28,7 +28,7 @@ struct report_item *report_add(struct report *r, const char *group, enum report_
 /* The list that check.h fills. */
 void report_add_checks(struct report *r, const char *group, const json_t *results);
 
-/* One item as people read it, without a line break; and for --json, without the schema. */
+/* One item as users read it, without a line break; and for --json, without the schema. */
 void report_line(const struct report_item *i, struct buf *out);
 json_t *report_json(const struct report_item *i);
 

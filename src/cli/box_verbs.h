@@ -1,4 +1,4 @@
-/* sandbox cp, snapshot, rm: a person's hand on a box of a session that runs. */
+/* sandbox cp, snapshot, rm: a user's hand on a box of a session that runs. */
 #ifndef CLI_BOX_VERBS_H
 #define CLI_BOX_VERBS_H
 

@@ -28,7 +28,7 @@ struct layer { /* one repository of one box */
 
 struct side {
 	struct session *s;
-	uint64_t seq;	/* as the person gave it; 0 = the end (B) or the beginning (A) */
+	uint64_t seq;	/* as the user gave it; 0 = the end (B) or the beginning (A) */
 	uint64_t limit; /* A: snapshots up to this one count */
 	uint64_t box;	/* of that event */
 };
@@ -242,7 +242,7 @@ static const char *git_says(const char *command, char out[256])
 	return out;
 }
 
-/* Where the lines go: a pager if a person looks, as git would choose it. */
+/* Where the lines go: a pager if a user looks, as git would choose it. */
 static FILE *open_pager(struct cmd_ctx *ctx)
 {
 	char pager[256];

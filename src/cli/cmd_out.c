@@ -207,7 +207,7 @@ static int find_action(struct out *o, uint64_t seq, struct err *err)
 	return rc;
 }
 
-/* Every action of the session that matches, each under its number where people read it. */
+/* Every action of the session that matches, each under its number where users read it. */
 static int put_matching(struct out *o, const struct filter *f, struct err *err)
 {
 	uint64_t seqs[256], at = 0;

@@ -1,7 +1,7 @@
-/* policy mine [SESSION...]: the rules that people's answers amount to, proved on the same past.
+/* policy mine [SESSION...]: the rules that users' answers amount to, proved on the same past.
  *
  * Each approved action proposes patterns, narrowest first. A pattern is taken when no action that a
- * person denied would be touched by it, and, if it is wide, only when it answers at least two
+ * user denied would be touched by it, and, if it is wide, only when it answers at least two
  * approved actions; rules that answer nothing more are left out. The output is a policy file. */
 #include <stdlib.h>
 #include <string.h>
@@ -137,7 +137,7 @@ static bool deed_matches(const struct deed *d, const struct waiver *w, bool touc
 	return yes;
 }
 
-/* Approvals that @w covers; 0 if it touches what a person denied. */
+/* Approvals that @w covers; 0 if it touches what a user denied. */
 static size_t reach_of(const struct mine *m, const struct waiver *w)
 {
 	size_t nr, approved = 0;

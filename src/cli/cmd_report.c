@@ -1,5 +1,5 @@
 /* sandglass report: many sessions in figures: a line each, days with bars, rules that asked and
- * what people said. */
+ * what users said. */
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>

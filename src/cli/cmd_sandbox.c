@@ -126,7 +126,7 @@ int cmd_watch(struct cmd_ctx *ctx)
 char *cmd_replay_program(void)
 {
 	char *program = paths_libexec("sandglass-replay");
-	if (access(program, X_OK) != 0) { /* installed: it lies beside us, for people */
+	if (access(program, X_OK) != 0) { /* installed: it lies beside us, for users */
 		free(program);
 		program = mem_printf("%s/bin/sandglass-replay", SANDGLASS_PREFIX);
 	}
@@ -212,7 +212,7 @@ int replay_at(struct cmd_ctx *ctx, const char *path, uint64_t seq)
 	return status;
 }
 
-/* --- a person's shell in a running box --- */
+/* --- a user's shell in a running box --- */
 
 /* @alone: the session is there for this shell and ends with it, also when we are killed. */
 static int shell_in(struct cmd_ctx *ctx, const char *path, const char *socket, const char *box,

@@ -44,7 +44,7 @@ static void cmd_search_put_term(struct buf *out, const char *word)
 		   phrase ? "\"" : "");
 }
 
-/* Of an action that a person has edited: what ran. */
+/* Of an action that a user has edited: what ran. */
 static void cmd_search_put_ran(struct session *s, const struct event *ev, struct buf *out)
 {
 	CLEANUP(json_release) json_t *row = NULL;

@@ -214,7 +214,7 @@ static int run_editor(const char *file, struct err *err)
 	return rc;
 }
 
-/* Lets the person change @text. ERR_CANCELLED when it comes back empty or as it was. */
+/* Lets the user change @text. ERR_CANCELLED when it comes back empty or as it was. */
 static int edit_text(struct buf *text, struct err *err)
 {
 	const char *tmp = getenv("TMPDIR");

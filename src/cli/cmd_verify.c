@@ -52,7 +52,7 @@ static void cmd_verify_on_check(void *self, const char *name, enum verify_result
 				      seq ? 1 : 0));
 }
 
-/* --- the checks of people and ours ------------------------------------------------------------ */
+/* --- the checks of users and ours ------------------------------------------------------------ */
 
 static void take_results(struct verification *v, const char *group, json_t *results)
 {

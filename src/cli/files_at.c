@@ -151,7 +151,7 @@ static char *files_at_said_before(struct session *s, const struct act *a)
 	return said;
 }
 
-/* A person's command: his name stands where an action has its decider. */
+/* A user's command: his name stands where an action has its decider. */
 static void put_back_json(struct session *s, const struct file_version *v, json_t *o)
 {
 	CLEANUP(buf_release) struct buf what = BUF_INIT, who = BUF_INIT;

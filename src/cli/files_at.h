@@ -11,7 +11,7 @@ struct files_at {
 	uint64_t seq; /* 0 = the end */
 	struct layers_at layers;
 };
-/* @ref: as people give it; NULL = the newest session. */
+/* @ref: as users give it; NULL = the newest session. */
 NODISCARD int files_at_open(struct files_at *f, struct cmd_ctx *ctx, const char *ref,
 			    struct err *err);
 void files_at_release(struct files_at *f);

@@ -94,7 +94,7 @@ static void golden_see_requested(struct golden *g, const struct event *ev, const
 {
 	int64_t call = json_int(b, "call", 0);
 	if (!call)
-		return; /* not asked by the script: a person's, or our own */
+		return; /* not asked by the script: a user's, or our own */
 	CLEANUP(buf_release) struct buf what = BUF_INIT;
 	const char *kind = json_str(b, "kind", ""), *tool = json_str(b, "tool", "");
 	struct buf *to = golden_add(golden_group_of(g, ev->agent, task_of(g, call)), ev->seq);

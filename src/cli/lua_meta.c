@@ -1,4 +1,4 @@
-/* lua/meta: what editors know about the library, taken apart for people. */
+/* lua/meta: what editors know about the library, taken apart for users. */
 #include <ctype.h>
 #include <string.h>
 

@@ -28,7 +28,7 @@ struct control_client_opts {
 	const char *name;    /* who we say we are; NULL = the user's login name */
 	const char *tty;     /* NULL = the terminal of descriptor 0, if it is one */
 	bool watch;	     /* look only */
-	bool stays;	     /* a person sits there (console, line mode), not one command */
+	bool stays;	     /* a user sits there (console, line mode), not one command */
 	int timeout_ms;	     /* to be let in; 0 = 3000 */
 };
 

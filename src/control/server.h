@@ -35,7 +35,7 @@ struct control_ops {
 	bool (*clean)(void *self, const char *text, size_t len, struct buf *out);
 	/* How many are attached now; called when it changes. May be NULL. */
 	void (*clients)(void *self, size_t nr);
-	/* How many people are there who see what waits and may decide it; called with clients. May
+	/* How many users are there who see what waits and may decide it; called with clients. May
 	 * be NULL. */
 	void (*people)(void *self, size_t nr);
 	/* @client types at the terminal of @action. May be NULL. */

@@ -27,7 +27,7 @@ void act_release(struct act *a);
 
 const char *act_kind(const struct act *a); /* "exec", "model", ... */
 const char *act_tool(const struct act *a); /* never NULL */
-/* one line: the command, path, host; of what ran, if a person edited it */
+/* one line: the command, path, host; of what ran, if a user edited it */
 void act_what(const struct act *a, struct buf *out);
 /* The same of the requested command, before a user's edit. False, and nothing: it was not
  * edited. */
@@ -40,7 +40,7 @@ void act_how(const struct act *a, struct buf *out);
 void ended_how(const json_t *ended, struct buf *out); /* of the body of action.ended */
 /* It did what it should: ended ok, and if it has an exit status, 0. */
 bool act_good(const struct act *a);
-/* The person who decided, as he called himself; NULL: nobody. */
+/* The user who decided, as he called himself; NULL: nobody. */
 const char *act_person(const struct act *a);
 /* Names of the rules that matched, strictest first: "no-push (policy.lua:8)"; "" when none. */
 void act_rules(const struct act *a, struct buf *out);

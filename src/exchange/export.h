@@ -32,7 +32,7 @@ struct export
 	uint64_t *picked; /* only these actions and events (ascending; owned); NULL = all */
 	size_t nr_picked;
 	const char *box; /* only this box (name or number); NULL = all */
-	bool no_content; /* without what models, people and commands said */
+	bool no_content; /* without what models, users and commands said */
 	/* of reports, as evidence.h makes it; borrowed; NULL: none is stated */
 	const json_t *evidence;
 	/* of an EXPORT_FILE that is a session: events whose bodies and output are left out */

@@ -168,7 +168,7 @@ static void put_clean(struct buf *out, const char *text, size_t max)
 		buf_putc(out, (unsigned char)*text < 0x20 || *text == 0x7f ? ' ' : *text);
 }
 
-/* Returns the agent whose work it is; @person: the name of the person whose it is, if it is
+/* Returns the agent whose work it is; @person: the name of the user whose it is, if it is
  * one's. */
 static uint64_t export_git_put_message(struct history *h, const struct event *ev,
 				       const json_t *body, const struct buf *missing,

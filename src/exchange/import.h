@@ -21,10 +21,10 @@ enum { IMPORT_LINE_MAX = 64 << 20, IMPORT_FILE_MAX = 512 << 20 };
 
 struct import;
 
-/* Counts, for people and tests. */
+/* Counts, for users and tests. */
 struct import_sums {
 	size_t lines, gaps, first_gap, kept; /* kept: import.line */
-	/* answers of models, calls of tools, texts of people */
+	/* answers of models, calls of tools, texts of users */
 	size_t turns, calls, people;
 	int64_t tokens_in, tokens_out;
 	size_t files; /* that were read: the file, and those of its subagents */
@@ -80,7 +80,7 @@ void import_also(struct import *im, const char *path);
 const char *import_path(const struct import *im);
 /* The id that its agent gave the session; the first one counts. */
 void import_origin(struct import *im, const char *id);
-/* A message of role "user" or "system"; @people: a person wrote it. */
+/* A message of role "user" or "system"; @people: a user wrote it. */
 void import_say(struct import *im, const char *role, const char *text, bool people);
 /* An answer of a model and the calls that it asks for ([{id,name,args}]; may be NULL). */
 void import_reply(struct import *im, const char *model, const char *text, const json_t *calls,

@@ -18,7 +18,7 @@ struct otlp_state {
 	bool running;
 	/* actions; failed: did not do what they should, denied ones among them */
 	uint64_t ended, failed;
-	uint64_t held;			/* actions that wait for a person */
+	uint64_t held;			/* actions that wait for a user */
 	int64_t queue_age_us;		/* how long the first of them has; 0 none waits */
 	uint64_t lag_events, lag_bytes; /* what the recorder has taken and not committed yet */
 	int64_t now_us;			/* wall */

@@ -295,7 +295,7 @@ static void on_login(void *self, const char *token, const char *why)
 		flow_hides(f, json_str(f->route, "login", "login"), token, strlen(token));
 		all_known(f);
 	} else {
-		json_t *body = json_object(); /* a person has to do something */
+		json_t *body = json_object(); /* a user has to do something */
 		json_put_str(body, "state", "login");
 		json_put_str(body, "why", why);
 		record_append_json(f->proxy->all->s->record, EV_AGENT_STATE, f->action,

@@ -22,7 +22,7 @@ struct login_kind {
 	const char *file; /* of the vendor's, below HOME */
 	/* program and words that refresh it without a model call; NULL none */
 	const char *const *refresh;
-	const char *again; /* what a person types when it is gone */
+	const char *again; /* what a user types when it is gone */
 	const char *terms; /* what the vendor says about its use */
 };
 const struct login_kind *login_kind_find(const char *name); /* NULL: none */

@@ -33,7 +33,7 @@ const json_t *answer_cache_effect(const struct recorded *r, uint64_t call, uint1
  * before it is appended. */
 const json_t *call_done_before(const struct call *c, uint16_t kind, uint64_t *seq_out);
 void call_mark(const struct call *c, json_t *body);
-/* The answer of a person to the question @ask; NULL: none yet. */
+/* The answer of a user to the question @ask; NULL: none yet. */
 const json_t *answer_cache_answered(const struct recorded *r, uint64_t ask);
 
 /* Will answer_cache_answer answer it? For an op whose means may be gone while its answer stands. */

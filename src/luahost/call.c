@@ -154,7 +154,7 @@ bool call_outcome(struct call *c, const struct action_result *res)
 	return false;
 }
 
-/* The edited form as a person would type it. */
+/* The edited form as a user would type it. */
 static void call_put_ran(json_t *v, const json_t *ran)
 {
 	CLEANUP(buf_release) struct buf text = BUF_INIT;

@@ -12,7 +12,7 @@
 /* --- open and close --- */
 
 /* Directories of the host that the script alone has chosen, outside of its project: each is an
- * action of its own before the box is opened, so that a rule sees the path and a person may be
+ * action of its own before the box is opened, so that a rule sees the path and a user may be
  * asked. */
 struct chosen {
 	struct strv path;

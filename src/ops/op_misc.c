@@ -1,4 +1,4 @@
-/* Asking people, notifying, the store, sleeping, modules. */
+/* Asking users, notifying, the store, sleeping, modules. */
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -108,7 +108,7 @@ void op_module(struct call *c)
 		  path ? path : "");
 }
 
-/* --- people --- */
+/* --- users --- */
 
 void op_ask(struct call *c)
 {

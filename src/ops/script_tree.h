@@ -1,4 +1,4 @@
-/* The files of the host that a script may name. Everything else is a person's to give: named
+/* The files of the host that a script may name. Everything else is a user's to give: named
  * on the command line or in the configuration, or allowed by policy. Loop thread only. */
 #ifndef OPS_SCRIPT_TREE_H
 #define OPS_SCRIPT_TREE_H

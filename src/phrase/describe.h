@@ -21,7 +21,7 @@ void describe_redo(const json_t *ended, struct buf *out);
 /* One row of the list @key of `state`, as a line; "" says nothing. False: not a list that has words
  * of its own. */
 bool describe_state(const json_t *state, const char *key, const json_t *row, struct buf *out);
-/* argv as a person would type it: quoted where needed. */
+/* argv as a user would type it: quoted where needed. */
 void describe_argv(const json_t *argv, struct buf *out);
 
 /* Names of agents by the seq of their agent.start, looked up once each. */

@@ -1,6 +1,6 @@
 /* How a second run of a recorded command compares with the first: the same words on the screen and
  * the command line. Paths are bytes as they were recorded: they go through a sanitizer before a
- * person sees them. */
+ * user sees them. */
 #ifndef PHRASE_REDONE_H
 #define PHRASE_REDONE_H
 

@@ -26,7 +26,7 @@
  *     inside TLS gets an alert.
  * A refusal is a 403 (502, 504 where the network failed) with a JSON body
  * {"error","host","port","why","ask"} and Proxy-Status (RFC 9209), so that a program, a model and a
- * person can tell it from a broken network. Loop thread only. */
+ * user can tell it from a broken network. Loop thread only. */
 #ifndef PROXY_EGRESS_H
 #define PROXY_EGRESS_H
 

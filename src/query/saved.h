@@ -1,4 +1,4 @@
-/* Filters that a person has given a name ("@name"), in one small file of his: a name, a blank, the
+/* Filters that a user has given a name ("@name"), in one small file of his: a name, a blank, the
  * filter, a line each. The console and the command line share it
  * ($XDG_STATE_HOME/sandglass/filters). */
 #ifndef QUERY_SAVED_H

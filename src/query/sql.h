@@ -1,4 +1,4 @@
-/* A person's own SELECT over a session file: read-only in three ways (the connection, an authorizer
+/* A user's own SELECT over a session file: read-only in three ways (the connection, an authorizer
  * that lets nothing but reading through, one statement only), for at most SQL_SECONDS. One thread,
  * the session's. */
 #ifndef QUERY_SQL_H

@@ -74,7 +74,7 @@ static int refuse_network(const char *dir, struct err *err)
 	return 0;
 }
 
-/* The part of the file's name that people chose: no separators, nothing that a shell or a terminal
+/* The part of the file's name that users chose: no separators, nothing that a shell or a terminal
  * takes amiss. */
 static void clean_name(const char *name, char out[NAME_MAX_BYTES + 1])
 {

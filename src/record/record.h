@@ -26,7 +26,7 @@ enum record_state { RECORD_OK, RECORD_STALLED, RECORD_DEAD };
 struct record_ops {
 	/* A commit has made everything up to @seq readable. At most once a loop turn. */
 	void (*on_head)(void *self, uint64_t seq);
-	/* The state changed; @why is one line for people ("no space left on device, retrying"). */
+	/* The state changed; @why is one line for users ("no space left on device, retrying"). */
 	void (*on_state)(void *self, enum record_state state, const char *why);
 	/* The file is a copy for others: additions are signed but not anchored. The session's
 	 * anchors belong to the original, which would then end before them. */

@@ -64,7 +64,7 @@ bool store_origin(struct store *s, struct store_origin *out);
 uint64_t store_seq(const struct store *s); /* last event written */
 /* The note beside the file (read/lease.h). */
 void store_note(const struct store *s, struct lease_note *out);
-const char *store_why(const struct store *s); /* of the last failure, for people */
+const char *store_why(const struct store *s); /* of the last failure, for users */
 
 enum store_rc store_begin(struct store *s);
 /* In their order; many at once cost half of one by one. */

@@ -91,7 +91,7 @@ struct box_opts {
 	/* {"exec":true,"hold":[word patterns]}; NULL: its programs are not watched */
 	json_t *trace;
 	json_t *driver; /* options of this driver only; borrowed */
-	/* May be NULL: a line for people about what takes long before the box is open (an image
+	/* May be NULL: a line for users about what takes long before the box is open (an image
 	 * that is fetched or built), and what a machine prints on its console, until it is closed.
 	 * Bytes of the box: bounded and cleaned by the callee. */
 	void (*progress)(void *self, const char *line, size_t len);

@@ -114,7 +114,7 @@ void oom_forget(struct job *j);
 
 /* --- effect_trace.c --- */
 bool box_traced(const struct slot *s);		  /* its programs are recorded */
-bool box_holds_execs(const struct slot *s);	  /* and some of it waits for a person */
+bool box_holds_execs(const struct slot *s);	  /* and some of it waits for a user */
 void trace_not_here(struct slot *s);		  /* warns if its driver cannot show them */
 void job_trace(void *job, int listener, int sys); /* run_ops.on_trace */
 void slot_untrace(struct slot *s);

@@ -4,7 +4,7 @@
  * A notice is a JSON object, the body of a box.notice event: {"not_in": "sandbox" or "recording",
  * "what", "repo", "paths" [bytes], "count", "why", "text", "fix"}. @what is one of the words below;
  * paths are relative to the repository, at most NOTICE_PATHS of them, "count" is how many there
- * are. "text" is one line for people, without control characters.
+ * are. "text" is one line for users, without control characters.
  *
  * A driver reports facts in the result of open (layers_describe): masked[], git_limits[], mounts[],
  * unreadable[], history[]. A limit of a git layout is a line in git_limits[] (struct git_view,

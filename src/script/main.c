@@ -1,5 +1,5 @@
 /* sandglass-host: runs scripts for a supervisor that holds the other end of descriptor 3. Not for
- * people to start. */
+ * users to start. */
 #include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
@@ -65,7 +65,7 @@ int main(void)
 	if (fcntl(HOST_FD, F_SETFL, fcntl(HOST_FD, F_GETFL) & ~O_NONBLOCK) < 0)
 		return MISUSED;
 	signal(SIGPIPE, SIG_IGN);
-	signal(SIGINT, SIG_IGN); /* a person's Ctrl-C is the supervisor's business */
+	signal(SIGINT, SIG_IGN); /* a user's Ctrl-C is the supervisor's business */
 	json_object_seed(0);	 /* reads the random device: now or never */
 	struct host *h = script_host_new(on_exhausted, NULL);
 	if (lockdown_enter(MEM_LIMIT, &err) < 0) {

@@ -31,7 +31,7 @@ void vault_free(struct vault **v); /* wipes */
 
 /* @value is borrowed for the callback, NULL with @err. Comes later, never from inside the call. */
 typedef void vault_fn(void *self, const char *value, size_t len, const struct err *err);
-/* @cause, @agent: for the event secret.used; @what: one or two words for people ("model call",
+/* @cause, @agent: for the event secret.used; @what: one or two words for users ("model call",
  * "sg.host.exec"). */
 void vault_get(struct vault *v, const char *name, const char *what, uint64_t cause, uint64_t agent,
 	       vault_fn *done, void *self);

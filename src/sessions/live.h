@@ -1,4 +1,4 @@
-/* Sessions that run: which one a person means, and a connection to it. */
+/* Sessions that run: which one a user means, and a connection to it. */
 #ifndef SESSIONS_LIVE_H
 #define SESSIONS_LIVE_H
 

@@ -1,4 +1,4 @@
-/* The result of a merge, for people. */
+/* The result of a merge, for users. */
 #ifndef SESSIONS_MERGE_TEXT_H
 #define SESSIONS_MERGE_TEXT_H
 

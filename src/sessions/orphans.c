@@ -18,7 +18,7 @@
 
 struct leftover {
 	const char *what; /* "directory", "elsewhere", "rented" */
-	char *where;	  /* path, or what people go to */
+	char *where;	  /* path, or what users go to */
 	char *session;	  /* its id, NULL unknown */
 	char *why, *how;
 	int64_t bytes; /* -1: not on the host */

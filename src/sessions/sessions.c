@@ -156,7 +156,7 @@ void session_files_shared(struct session_files *out)
 	}
 }
 
-/* --- what people type -------------------------------------------------------------------------
+/* --- what users type -------------------------------------------------------------------------
  */
 
 struct match {

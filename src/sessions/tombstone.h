@@ -16,7 +16,7 @@ NODISCARD int tombstone_write(const char *dir, const struct session_file *f, con
  * reports this in @err (ERR_NOENT), of several the last one. False, with @err unchanged: no such
  * session. */
 bool tombstone_find(const char *dir, const char *text, struct err *err);
-/* Prints those of @dir: lines for people, or as they are. */
+/* Prints those of @dir: lines for users, or as they are. */
 NODISCARD int tombstone_list(struct cmd_ctx *ctx, const char *dir, struct err *err);
 
 #endif

@@ -1,5 +1,5 @@
 /* One run of one scenario of a suite (lua/sandglass/suite.lua): in a directory of its own,
- * detached, with a person who answers from a list, until it ends or its time is up; then its
+ * detached, with a user who answers from a list, until it ends or its time is up; then its
  * expectations over what it recorded. Driven by trial_tick; nothing blocks but preparing and
  * judging. */
 #ifndef SUITE_TRIAL_H
@@ -25,7 +25,7 @@ struct trial_run {
 	int pid, pidfd;
 	int64_t began_us, end_us, took_us, cost_uusd;
 	bool cost_unknown; /* cost_uusd is the least */
-	uint64_t answered; /* newest action that the listed person has answered */
+	uint64_t answered; /* newest action that the listed user has answered */
 };
 
 /* Makes the directory and starts it. What cannot be started is over at once, with a reason. */

@@ -325,7 +325,7 @@ void super_stop(struct super *s, bool now, const char *why)
 		super_end(s, EXIT_TERM, "%s", why);
 		return;
 	}
-	super_cancel_open(s, why); /* also what waits for a person, so that the script can unwind */
+	super_cancel_open(s, why); /* also what waits for a user, so that the script can unwind */
 	luahost_stop(s->host, 0, why);
 	if (!s->unwind_timer)
 		s->unwind_timer = loop_timer_new(s->loop, unwind_timeout, s);
@@ -424,7 +424,7 @@ static json_t *start_event(const struct super_opts *o)
 	json_put_str(b, "backend", o->backend);
 	json_put(b, "budget", json_incref(o->budget));
 	json_put_flag(b, "no_input", o->no_input);
-	/* its list answers, not a person (suite/trial.c) */
+	/* its list answers, not a user (suite/trial.c) */
 	json_put_str(b, "suite", getenv("SANDGLASS_SUITE"));
 	json_put(b, "options", kept_options(o));
 	json_put_int(b, "uid", getuid());

@@ -306,7 +306,7 @@ static int cmd_state(struct ask_for *a, json_t *out, struct err *err)
 	return 0;
 }
 
-/* --- what a person does in a box --- */
+/* --- what a user does in a box --- */
 
 static int cmd_box_copy(struct ask_for *a, json_t *out, struct err *err)
 {

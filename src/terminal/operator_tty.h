@@ -1,4 +1,4 @@
-/* The terminal (descriptor 0) of a person's shell, raw while that has it, and given back whatever
+/* The terminal (descriptor 0) of a user's shell, raw while that has it, and given back whatever
  * happens: when the shell has ended, when we are ended by a signal, and by ui/term/tty_guard.h when
  * we are killed. One at a time. */
 #ifndef TERMINAL_OPERATOR_TTY_H

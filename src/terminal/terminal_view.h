@@ -24,7 +24,7 @@ struct terminal_use {
 	uint64_t action;
 	bool take;  /* from the client that uses it */
 	int prefix; /* the prefix key's byte, 1 to 31 */
-	/* The person wants the console: shows it on the terminal and comes back. May be NULL. */
+	/* The user wants the console: shows it on the terminal and comes back. May be NULL. */
 	void (*fleet)(void *self);
 	void *self;
 };

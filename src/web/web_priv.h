@@ -26,7 +26,7 @@ struct sockaddr;
 bool place_is_open(const struct sockaddr *addr);
 /* Of the environment: the proxy for @u, or "" when there is none. Borrowed. */
 const char *place_proxy(const struct url *u);
-/* Has an allow rule that names the host let @a go, or a person who saw it? */
+/* Has an allow rule that names the host let @a go, or a user who saw it? */
 bool place_allowed(const struct action *a, const char *host);
 
 /* --- web_results.c --- */

@@ -9,7 +9,7 @@
  *     bytes.
  *  3. The client begins with HELLO {version, min, program, name, tty, watch}. version is the newest
  *     protocol it speaks, min the oldest. name and tty are claims; uid and pid are taken from the
- *     kernel. watch: true asks for a connection that can only look. stays: true says that a person
+ *     kernel. watch: true asks for a connection that can only look. stays: true says that a user
  *     sits there who sees what waits (console, line mode); a command that comes and goes does not.
  *     The supervisor answers WELCOME {version, program, session, name, path, pid, uid, head,
  *     commands[], state{}}: version is what both speak from now on, min(the two newest); commands[]

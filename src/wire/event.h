@@ -5,7 +5,7 @@
  * The text may continue as further strings on lines that start with a space. The Makefile gathers
  * them into kinds.inc, from which come enum event_kind, the names, the manual, and Lua's constants.
  * Numbers never change. Each directory has its range: record 1-99, action 100-199, sandbox 200-299,
- * proxy 300-349, control 350-399, app (session, agents, host frames, models, people) 400-599,
+ * proxy 300-349, control 350-399, app (session, agents, host frames, models, users) 400-599,
  * evidence 600-699. */
 #ifndef WIRE_EVENT_H
 #define WIRE_EVENT_H

@@ -21,7 +21,7 @@
  * {"t":..,"err":{"code","msg","why","rule","event","exit","retry","result"}}; code
  *    is one of exit timeout denied cancelled budget limit net model backend io diverged interrupted
  *    script; why = the
- *    person's or the rule's text, rule = its name, event = seq to look at; only code and msg are
+ *    user's or the rule's text, rule = its name, event = seq to look at; only code and msg are
  *    required. retry: an
  *    interrupted call of a box that may be issued once more (that one has args.retry_of = event).
  *    result: RES of a command that was ended from outside (time limit, killed, cancelled,
@@ -36,7 +36,7 @@
  *   ANSWER  rule 5.
  *   CHUNK   {"t","stream":"out"|"err"|"text","data":bytes,"off":n}: output of a call whose args
  *           have "stream":true.
- *   MESSAGE {"t","agent":id,"text","who":{}}: a person's words to an agent; they stand before its
+ *   MESSAGE {"t","agent":id,"text","who":{}}: a user's words to an agent; they stand before its
  *   next model call.
  *   STOP    {"t","task":n?,"agent":id?,"turn":true?,"why"}: cancels a task, an agent or (neither
  *           given) the whole script; turn:

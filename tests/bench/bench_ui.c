@@ -1,4 +1,4 @@
-/* The console on a pseudo terminal, as a person meets it: bench_ui SESSION TENTH MAKE_SESSION DIR [SAMPLES]
+/* The console on a pseudo terminal, as a user meets it: bench_ui SESSION TENTH MAKE_SESSION DIR [SAMPLES]
  *
  *   first paint   from the fork to the first agents on the screen, of a session that is far too long to be read by then
  *   replay        open, seek to a place, page through the log: of SESSION and of TENTH, which has a tenth of its events

@@ -1,4 +1,4 @@
-/* A choice of hunks, as people and scripts write it: refused with a reason, or numbers in order, each once, and ranges that do
+/* A choice of hunks, as users and scripts write it: refused with a reason, or numbers in order, each once, and ranges that do
  * not overlap. */
 #include <stdlib.h>
 #include <string.h>

@@ -1,5 +1,5 @@
 /* What goes to every session on the screen at once: freeze, pause, and what becomes of them when
- * the person leaves. */
+ * the user leaves. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -80,7 +80,7 @@ void ui_leave(struct ui *ui, const struct subject *on)
 			  "yn", on, broadcast_left);
 }
 
-/* One answer of the person to "leave: ..": each counts its own answers, so that a late one of an
+/* One answer of the user to "leave: ..": each counts its own answers, so that a late one of an
  * earlier is none of it. */
 struct leaving {
 	struct leaving *before;

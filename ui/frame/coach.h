@@ -16,7 +16,7 @@ struct coach *coach_new(const char *path);
 void coach_free(struct coach *c);
 /* Before a frame: is there something to say now? */
 void coach_look(struct ui *ui);
-/* The person has done @v. */
+/* The user has done @v. */
 void coach_did(struct ui *ui, enum verb v);
 /* What to show; NULL nothing. */
 const char *coach_text(const struct ui *ui);

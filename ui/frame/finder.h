@@ -36,7 +36,7 @@ void filter_set(struct ui *ui, const char *text); /* NULL or "" none */
 void filter_begin(struct ui *ui, const char *text);
 void filter_ask(struct ui *ui, const char *text);
 void filter_ask_saved(struct ui *ui);
-/* Filters that the person has saved, used as "@name". */
+/* Filters that the user has saved, used as "@name". */
 struct filter_saved filter_names(struct ui *ui); /* for filter_parse */
 void filter_command(struct ui *ui, const char *const *words, size_t nr, const char *rest);
 size_t filter_saved_count(const struct ui *ui);

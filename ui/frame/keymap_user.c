@@ -1,4 +1,4 @@
-/* A person's own keys, checked against ours. */
+/* A user's own keys, checked against ours. */
 #include <string.h>
 
 #include "base/text/utf8.h"

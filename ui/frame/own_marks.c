@@ -118,7 +118,7 @@ void own_marks_release(struct own_marks *m)
 	*m = (struct own_marks){ 0 };
 }
 
-/* Another console of the same person may have written there meanwhile. */
+/* Another console of the same user may have written there meanwhile. */
 int own_marks_set(struct own_marks *m, uint64_t seq, char key, const char *text, struct err *err)
 {
 	own_marks_read_file(m);

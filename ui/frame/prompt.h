@@ -1,4 +1,4 @@
-/* A line that a person types: editing, history, and what else a kind of line knows (filter, search,
+/* A line that a user types: editing, history, and what else a kind of line knows (filter, search,
  * command).
  *
  * Left, Right, Home, End, Ctrl-a, Ctrl-e (where it is not the editor's), Ctrl-w, Ctrl-u, Ctrl-k,

@@ -1,4 +1,4 @@
-/* ":set name=value": what a person can change of this console while it runs. */
+/* ":set name=value": what a user can change of this console while it runs. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

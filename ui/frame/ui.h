@@ -1,6 +1,6 @@
 /* The console without a terminal: sessions, the stack of views, prompts, verbs, one draw. The
  * console program feeds it keys and time (console.c), tests and dumps do the same without a
- * terminal, so what they show is what people see.
+ * terminal, so what they show is what users see.
  *
  * One thread. ui_sync takes in events, ui_key takes a key, ui_draw makes the grid; nothing is drawn
  * in between. */
@@ -175,7 +175,7 @@ const char *ui_agent_name(const struct ui *ui, size_t source, const struct model
 /* The name of an agent or a sandbox, shortened to leave room for the message or question about
  * it. */
 const char *ui_short_name(const struct ui *ui, struct arena *ar, const char *name);
-/* How many actions and questions of it a person could decide about now. */
+/* How many actions and questions of it a user could decide about now. */
 size_t ui_waits(const struct ui *ui, size_t source);
 /* That session @source is lost, and what to do; owned. */
 char *ui_lost_text(const struct ui *ui, size_t source);
@@ -201,11 +201,11 @@ bool ui_common_verb(struct ui *ui, enum verb v, const struct subject *on);
 void ui_command_line(struct ui *ui, const char *text);
 /* Copy, pager, plain screen, editor, save (copy.c). True if it was one of them. */
 bool ui_copy_verb(struct ui *ui, enum verb v, const struct subject *on);
-/* A shell of the person's own in @box, or why not (agent_actions.c). */
+/* A shell of the user's own in @box, or why not (agent_actions.c). */
 void ui_shell(struct ui *ui, size_t source, const struct model_box *box);
 /* The terminal of an agent in its own interface. False: it has none that may be used from here. */
 bool ui_terminal(struct ui *ui, size_t source, uint64_t agent);
-/* Says how the person's own shell in @box of @session ended, which was asked for behind event
+/* Says how the user's own shell in @box of @session ended, which was asked for behind event
  * @since. */
 void ui_shell_ended(struct ui *ui, const char *session, const char *box, uint64_t since,
 		    int status);

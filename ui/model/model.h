@@ -152,7 +152,7 @@ struct model_choice {
 	uint64_t seq, box;
 };
 
-struct model_mark {	  /* a note of level "mark", by a script or a person */
+struct model_mark {	  /* a note of level "mark", by a script or a user */
 	uint64_t seq, on; /* on: the event that is marked */
 	char *text, *key; /* key: the letter that goes there, "" none */
 };
@@ -162,7 +162,7 @@ struct model {
 	uint64_t head, events;
 	int64_t start_us, last_us;
 	const char *how; /* ended_word of its end; static */
-	/* paused_all: by a person or a freeze */
+	/* paused_all: by a user or a freeze */
 	bool ended, good, stalled, no_room, paused_all, broken_order;
 	bool paused_by_person, paused_by_freeze;
 	/* run --watch: from the save of the script to its first new action; 0 not such a session */
@@ -173,7 +173,7 @@ struct model {
 	size_t nr_boxes, cap_boxes;
 	struct model_action *action;
 	size_t nr_actions, cap_actions;
-	uint64_t *held; /* ids of actions that wait for a person, oldest first */
+	uint64_t *held; /* ids of actions that wait for a user, oldest first */
 	size_t nr_held, cap_held;
 	struct model_ask *ask;
 	size_t nr_asks, cap_asks;
@@ -190,7 +190,7 @@ struct model {
 	size_t nr_drifts, cap_drifts;
 	char *hold;    /* the hold filter; "" none */
 	char *warning; /* last super.warn or box.warn */
-	char *notice;  /* for people in one line: the last thing worth it */
+	char *notice;  /* for users in one line: the last thing worth it */
 	uint32_t waivers, policies, attached;
 	int64_t tokens, uusd; /* with what rented boxes have cost */
 	bool cost_unknown;    /* uusd is the least: some calls or boxes have no known price */
@@ -217,7 +217,7 @@ const struct model_action *model_action(const struct model *m, uint64_t id);
 bool model_ask(const struct model *m, uint64_t seq); /* a question that still waits */
 /* The newest redo of this session's action @of, or (0) the newest of all; NULL. */
 const struct model_redo *model_redo(const struct model *m, uint64_t of);
-/* The action of the agent that has waited longest for a person; NULL none does. It may have begun
+/* The action of the agent that has waited longest for a user; NULL none does. It may have begun
  * others since. */
 const struct model_action *model_held(const struct model *m, const struct model_agent *a);
 /* never AGENT_LOST: source.h */

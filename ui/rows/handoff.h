@@ -18,7 +18,7 @@ enum { HANDOVER_DECISIONS = 10, HANDOVER_FILES = 20 };
  * HANDOVER_FILES)}], spent{uusd,tokens,time_us}, limits{uusd,tokens,time_us,steps, actions} (0 =
  * none), warning. @live: its supervisor runs. Returns owned. */
 json_t *handoff_make(struct source *s, bool live, int64_t now_us);
-/* The same as lines of text, for people; texts of agents are sanitized. */
+/* The same as lines of text, for users; texts of agents are sanitized. */
 void handoff_text(const json_t *h, struct buf *out);
 
 #endif

@@ -21,7 +21,7 @@ struct part {
 	uint64_t said;	 /* seq of the newest word about its choice; 0 nobody said anything */
 	const char *who; /* who said it; "" */
 	int64_t ts_us;
-	const char *text; /* what a person made of its lines; NULL */
+	const char *text; /* what a user made of its lines; NULL */
 	size_t text_len;
 	const char *comment, *comment_by; /* newest; NULL */
 };
@@ -40,7 +40,7 @@ const char *change_flag(struct source *s, const struct change *c);
 void part_edit_text(const struct text_diff *d, const struct part *p, struct buf *out);
 bool part_edited(const struct text_diff *d, const struct part *p, const char *text, struct buf *out,
 		 const char **why);
-/* The same hunk with a person's own lines; false: it has none. */
+/* The same hunk with a user's own lines; false: it has none. */
 bool part_own_diff(const struct text_diff *d, const struct part *p, struct arena *a,
 		   struct text_diff *out);
 

@@ -19,7 +19,7 @@ struct row_info {
 	const char *verdict;  /* "allow", "HELD", "denied"; "" */
 	const char *by;	      /* "policy.lua:22 'no-push'", "ann", "tests"; "" */
 	const char *outcome;  /* "exit 0", "118 lines", "+3 files"; "" */
-	const char *why;      /* what a rule, a person or an error said; "" */
+	const char *why;      /* what a rule, a user or an error said; "" */
 	int64_t dur_us;	      /* -1 not known */
 	int64_t tokens, uusd; /* 0 none */
 	bool cost_unknown;    /* no price is known for its model */

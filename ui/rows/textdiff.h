@@ -1,4 +1,4 @@
-/* The difference of two texts by lines (Myers' greedy algorithm), as the hunks that people read.
+/* The difference of two texts by lines (Myers' greedy algorithm), as the hunks that users read.
  * Pure. */
 #ifndef UI_ROWS_TEXTDIFF_H
 #define UI_ROWS_TEXTDIFF_H

@@ -1,4 +1,4 @@
-/* Numbers as people read them, one form everywhere. All append to a buffer or return arena text. */
+/* Numbers as users read them, one form everywhere. All append to a buffer or return arena text. */
 #ifndef UI_FMT_H
 #define UI_FMT_H
 
@@ -19,7 +19,7 @@ const char *fmt_hms_zone(struct arena *a, int64_t wall_us); /* "14:32:07 CET" */
 const char *fmt_zone(struct arena *a, int64_t wall_us); /* "times in CET", for a screen of many */
 /* "one file", "3 files": @one and @many are the nouns. */
 const char *fmt_plural(struct arena *a, int64_t n, const char *one, const char *many);
-/* argv as a person would type it: words that need it in single quotes, bytes unchanged. */
+/* argv as a user would type it: words that need it in single quotes, bytes unchanged. */
 void fmt_argv(const struct strv *argv, struct buf *out);
 /* "rows 8-14 of 1001" of a list that shows @rows from @first (0 the first) on; NULL when all are
  * seen. */

@@ -26,7 +26,7 @@ struct grid {
 	struct cell *cell; /* rows * cols, row by row */
 	int rows, cols;
 	bool ascii;		    /* signs and text in ASCII only */
-	int cursor_row, cursor_col; /* where a person types; -1 none */
+	int cursor_row, cursor_col; /* where a user types; -1 none */
 };
 
 struct area {

@@ -118,7 +118,7 @@ const struct theme *theme_choose(const char *choice, int background)
 										       : "dark");
 }
 
-/* --- a person's own --------------------------------------------------------------------------- */
+/* --- a user's own --------------------------------------------------------------------------- */
 
 /* The nearest of the cube's 216 and the 24 greys. */
 static int theme_nearest(unsigned rgb)

@@ -2,7 +2,7 @@
  * color or a byte of line drawing. Built in: dark, light, dark-hc, light-hc (high contrast), mono.
  * Pure data.
  *
- * A theme of a person's own is a Lua file that is run once in a Lua host and gives a table of
+ * A theme of a user's own is a Lua file that is run once in a Lua host and gives a table of
  * roles:
  *   return { base = "dark", held = "bright yellow bold", dim = "244", error = "#ff5f5f reverse",
  *   key = "underline" }

@@ -15,7 +15,7 @@ enum { NOTE_MAX = 400, WIDEN_ROWS = 6 };
  * matches. */
 struct widen_row {
 	char *pattern;
-	bool wide, typed; /* typed: by the person */
+	bool wide, typed; /* typed: by the user */
 	bool counted;
 	int64_t matched, denied;
 	/* matched, denied, tried, actions[], others[]; of a rule also text, name, file, line, then,

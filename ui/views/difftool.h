@@ -1,4 +1,4 @@
-/* Ctrl-t: one change as two files in the person's own tool (git's diff.tool), read only. */
+/* Ctrl-t: one change as two files in the user's own tool (git's diff.tool), read only. */
 #ifndef UI_DIFFTOOL_H
 #define UI_DIFFTOOL_H
 

@@ -2,7 +2,7 @@
  * view_fleet.c draws them.
  *
  * Rules: the row under the cursor keeps its place on the screen while the cursor is on it, whatever
- * the others do; a row that ought to be elsewhere by now has "moved" set. What waits for a person
+ * the others do; a row that ought to be elsewhere by now has "moved" set. What waits for a user
  * is never hidden by folding. Only rows that are seen get their texts (box, now, age): the rest of
  * a row costs no reading. */
 #ifndef UI_FLEET_H
@@ -52,13 +52,13 @@ struct fleet {
 	size_t source;	/* the selection, by name not by place */
 	uint64_t agent; /* 0: the heading of the source */
 	int pane, top;
-	bool moved; /* until a person moves it, the selection is the most urgent row */
+	bool moved; /* until a user moves it, the selection is the most urgent row */
 	enum { SORT_STATE, SORT_NAME, SORT_RECENT, SORT_COST, SORT_NR } sort;
 	/* rows of the list, heads included, as it was dragged; 0: as many as it needs */
 	int split;
 	bool zoom; /* a wide screen shows one pane below, too */
 	enum { GROUP_AUTO, GROUP_YES, GROUP_NO } grouping;
-	char fold[FLEET_SOURCES]; /* 'f' folded, 'u' unfolded by a person; 0 as it comes */
+	char fold[FLEET_SOURCES]; /* 'f' folded, 'u' unfolded by a user; 0 as it comes */
 	struct {
 		size_t source, at; /* at: place in its group when the cursor came */
 		uint64_t agent;

@@ -86,7 +86,7 @@ static bool fleet_rows_is_digit(char c)
 	return c >= '0' && c <= '9';
 }
 
-/* As people count: a-2 before a-10, and b after A. Names that differ in nothing else are as their
+/* As users count: a-2 before a-10, and b after A. Names that differ in nothing else are as their
  * bytes. */
 int fleet_name_cmp(const char *a, const char *b)
 {

@@ -175,7 +175,7 @@ bool view_fleet_beside(const struct fleet *f, int rows)
 	return rows >= 30 && !f->zoom;
 }
 
-/* Of the list, as a person has dragged its end, as far as the panes below it go. */
+/* Of the list, as a user has dragged its end, as far as the panes below it go. */
 static int split_rows(const struct fleet *f, int rows)
 {
 	int most = view_fleet_beside(f, rows) ? rows - 15 : rows - 7;

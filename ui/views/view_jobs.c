@@ -49,7 +49,7 @@ static void view_jobs_add(struct jobs *v, struct arena *ar, struct job j)
 }
 
 /* A model's answer is an agent that thinks, which the fleet shows; a question waits for a
- * person. */
+ * user. */
 static bool view_jobs_is_work(const struct model_action *a)
 {
 	return strcmp(a->kind, "model") != 0 && strcmp(a->kind, "ask") != 0;

@@ -309,7 +309,7 @@ static void ask_sure(struct question *v, struct ui *ui, const char *label)
 	prompt_sure(ui, label, "yn", &on, view_question_sure);
 }
 
-/* @shown: the answer @text as a person reads it. */
+/* @shown: the answer @text as a user reads it. */
 static void view_question_give(struct question *v, struct ui *ui, const char *text,
 			       const char *shown)
 {

@@ -83,7 +83,7 @@ static void view_review_count(struct review *v)
 	}
 }
 
-/* The script's merge of this box that waits for a person. */
+/* The script's merge of this box that waits for a user. */
 static void find_waiting(struct review *v, struct source *s)
 {
 	const struct model *m = &s->model;

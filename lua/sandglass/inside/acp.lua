@@ -142,7 +142,7 @@ local function permission(s, params)
   end
   local d = permits.ask(s.told, s.box, { call = u.toolCallId, tool = tool, args = args, title = c.title, options = options })
   if d.is_edited then
-    -- another form cannot be said here: this one is refused, and the person's is asked for in the next prompt
+    -- another form cannot be said here: this one is refused, and the user's is asked for in the next prompt
     d.why = d.edited and ("run this instead: " .. d.edited) or "do it otherwise"
     d.option = nil
     for _, o in ipairs(options) do if o.kind == "reject_once" then d.option = o end end

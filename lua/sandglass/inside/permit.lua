@@ -6,7 +6,7 @@ local rt = require "sandglass.runtime"
 local M = {}
 
 -- o: call (its id), tool, args, title, options [{ id, kind, name }], text. Returns { allowed, option (one of options), edited (command
--- text)?, why? }. Whatever else it comes to than a yes is a refusal, which the agent hears: a rule, a person, a kill while it waited.
+-- text)?, why? }. Whatever else it comes to than a yes is a refusal, which the agent hears: a rule, a user, a kill while it waited.
 function M.ask(told, box, o)
   local names = {}
   for i, x in ipairs(o.options or {}) do names[i] = x.kind and ("%s (%s)"):format(x.name, x.kind) or x.name end

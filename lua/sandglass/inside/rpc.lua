@@ -94,7 +94,7 @@ function M.new(w, o)
 
   function p.tell(method, params) return message { method = method, params = params or {} } end
 
-  -- All requests of theirs that wait for a person get this answer.
+  -- All requests of theirs that wait for a user get this answer.
   function p.drop_theirs(result)
     for k, t in pairs(theirs) do
       theirs[k] = nil

@@ -8,7 +8,7 @@
  * neighbors (text_is_hidden) become "<U+202E>". U+200D stays between two pictures, a variation
  * selector after a picture is left out. A cell takes four combining marks; more, or a mark without
  * a base, become "<U+0301>".
- * 4. SANITIZE_EXACT (what a person is asked to approve): nothing is left out or spaced: also tab,
+ * 4. SANITIZE_EXACT (what a user is asked to approve): nothing is left out or spaced: also tab,
  *    CR and other controls are "<U+0009>", joiners and selectors are shown, and a Greek or Cyrillic
  *    letter in a word that has Latin ones too is "<U+0430>". Only LF still ends a line (the caller
  *    numbers lines in a gutter of its own).
@@ -90,7 +90,7 @@ uint32_t sanitize_text(const void *bytes, size_t len, unsigned flags, struct buf
  * two commands never look like one; none at the end. */
 void sanitize_line(const void *bytes, size_t len, unsigned flags, struct buf *out);
 /* For a summary of one line, before it goes through one of the above: whole color sequences (ESC [
- * numbers m) go, all other escapes stay and will be marked. Not for what a person is asked to
+ * numbers m) go, all other escapes stay and will be marked. Not for what a user is asked to
  * approve. */
 void sanitize_drop_colours(struct buf *b);
 

@@ -29,7 +29,7 @@ struct front_opts {
 };
 
 /* Shows the session at @path, commanding through @socket (NULL: nobody is there to command).
- * Returns the session's own exit status when it ends while shown, EXIT_DONE when the person leaves
+ * Returns the session's own exit status when it ends while shown, EXIT_DONE when the user leaves
  * before. */
 int front_show(struct cmd_ctx *ctx, const char *path, const char *socket,
 	       const struct front_opts *fo);

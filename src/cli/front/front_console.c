@@ -67,7 +67,7 @@ static int own_terminal(void *self, const char *session, const char *agent, stru
 	return WIFEXITED(status) ? WEXITSTATUS(status) : 1;
 }
 
-/* A command of the person's own on the host. Not before the record has it; its end follows. */
+/* A command of the user's own on the host. Not before the record has it; its end follows. */
 static int own_host(void *self, const char *session, const char *cmd, struct err *err)
 {
 	(void)self;

@@ -6,7 +6,7 @@
 #include "cli/front/front.h"
 #include "record/read/session.h"
 
-/* Prints until the session has ended or (with a terminal) the person leaves. Commands go to
+/* Prints until the session has ended or (with a terminal) the user leaves. Commands go to
  * @socket; NULL: there is nobody. Returns the exit status. */
 int front_line(struct cmd_ctx *ctx, struct session *s, const char *socket,
 	       const struct front_opts *fo);

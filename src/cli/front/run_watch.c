@@ -251,7 +251,7 @@ static void wait_for_saves(struct watch *w)
 			session_ended(w);
 		if (w->front > 0 && (p[1].revents & POLLIN)) {
 			run_watch_hide(w, false);
-			if (stays_live(w->sp.path)) /* the person has left */
+			if (stays_live(w->sp.path)) /* the user has left */
 				return;
 			run_watch_say(
 				w,

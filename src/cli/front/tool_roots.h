@@ -1,4 +1,4 @@
-/* Tools outside /usr (cargo, nvm, go, ...) that a person once gave to the boxes of a project with
+/* Tools outside /usr (cargo, nvm, go, ...) that a user once gave to the boxes of a project with
  * --root: later sessions in the same project get them as well. A project is the nearest directory
  * upwards with a .git, else the current one. Kept in $XDG_STATE_HOME/sandglass/roots/, outside the
  * project: what a repository says of itself gives no box anything. */

@@ -2,9 +2,9 @@
  * control/registry.h, fills this and calls cmd_NAME(ctx), which returns an exit status
  * (base/exit.h). SUPERVISOR rows have no function of their own: they are all sent by cmd_send.
  *
- * Rules for what a command prints: results to ctx->out, one line for people or with --json one
+ * Rules for what a command prints: results to ctx->out, one line for users or with --json one
  * object a line that begins with {"schema":1,...}; everything else to ctx->err as "sandglass:
- * text". Times are local with zone for people, RFC 3339 UTC in JSON. Nothing depends on the locale.
+ * text". Times are local with zone for users, RFC 3339 UTC in JSON. Nothing depends on the locale.
  * A command checks all it was given before it changes anything. */
 #ifndef CLI_LIB_CMD_H
 #define CLI_LIB_CMD_H

@@ -24,7 +24,7 @@ int64_t cmd_disk_usage(const char *path);
 /* Reads a whole line from standard input after printing @question to ctx->err. false at the end of
  * input. */
 bool cmd_ask(struct cmd_ctx *ctx, const char *question, struct buf *answer);
-/* --filter TEXT, with the filters that the person has saved as @name; @out NULL when it is not
+/* --filter TEXT, with the filters that the user has saved as @name; @out NULL when it is not
  * given. */
 NODISCARD int cmd_filter(const struct cmd_ctx *ctx, struct filter **out, struct err *err);
 NODISCARD int cmd_filter_text(const char *text, struct filter **out, struct err *err);
@@ -44,7 +44,7 @@ int ls_waiting(struct cmd_ctx *ctx);
 
 struct control_client;
 /* Names the other held actions that a pattern or rule answers; puts into @opts those that the
- * person wants decided, too. */
+ * user wants decided, too. */
 void send_others(struct cmd_ctx *ctx, struct control_client *c, const char *id, json_t *opts);
 
 /* The program that shows records and has nothing in it that could run something. Returns owned. */

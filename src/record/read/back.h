@@ -8,7 +8,7 @@
 #include "record/read/session.h"
 
 /* Of the snapshot @seq, or of the event that says that it was done: @what "undo of #53", "rollback
- * to #12"; @who the name of the person, as he called himself, empty when it was no person's
+ * to #12"; @who the name of the user, as he called himself, empty when it was no user's
  * command. Both are appended to. False, and nothing: no files were put back there, or the record
  * does not say. */
 bool session_put_back(struct session *s, uint64_t seq, struct buf *what, struct buf *who);

@@ -4,7 +4,7 @@
 
 #include "base/json.h"
 
-/* "ended" (well), "stopped" (by a person, or with its machine: nothing went wrong), "failed".
+/* "ended" (well), "stopped" (by a user, or with its machine: nothing went wrong), "failed".
  * Static. */
 const char *ended_word(const json_t *end);
 /* Why, the first line of it; "" it ended well or does not say. Not sanitized: a server's words may

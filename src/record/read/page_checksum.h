@@ -5,7 +5,7 @@
  * 1. The last 8 bytes of each page (SQLite keeps them free: byte 20 of the file is 8) are a sum
  *    over those before them, that of SQLite's own checksum extension (cksumvfs): two words s1, s2,
  *    little-endian; for each pair of words a, b of the page s1 += a + s2, s2 += b + s1. A page of
- *    zeros has the sum 0. It finds accidents; people are found by the chain.
+ *    zeros has the sum 0. It finds accidents; the chain finds tampering.
  * 2. Only the recorder writes sums. Another program that moves pages out of the log does not. Of a
  *    running session the recorder puts them in when its log begins anew (record/checksum_queue.h);
  *    until then such a page is what the log still has. Where the log of a killed session was

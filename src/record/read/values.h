@@ -38,7 +38,7 @@ enum value_field {
 	VALUE_OPEN = 34,       /* actions that had no end when the block was written */
 	VALUE_ERROR = 35,      /* it failed */
 	VALUE_DIFF = 36,       /* it changed files */
-	VALUE_EDITED = 37,     /* a person edited it */
+	VALUE_EDITED = 37,     /* a user edited it */
 	VALUE_KIND = 64,       /* + the kind: of rows, but for action.requested */
 };
 enum value_verdict { VERDICT_OTHER, VERDICT_ASK = 2, VERDICT_DENY, VERDICT_HELD };
@@ -46,13 +46,13 @@ enum value_risk { RISK_OTHER, RISK_IS_NONE, RISK_IS_LOW, RISK_IS_MEDIUM, RISK_IS
 
 enum { VALUES_BLOCK = 4096, VALUES_FIELDS = 20 /* bits: place = block << 20 | field */ };
 
-/* Ended as people call failed; @body of an action.ended, as SQL: is:error asks this, too. */
+/* Ended as users call failed; @body of an action.ended, as SQL: is:error asks this, too. */
 #define VALUES_ERROR(body)                                                                         \
 	"(json_extract(" body                                                                      \
 	",'$.end') IN ('failed','timeout','killed','interrupted') OR ifnull(json_extract(" body    \
 	",'$.code'),0)<>0 OR "                                                                     \
 	"json_extract(" body ",'$.signal')>0)"
-/* Lines of what a person typed; @body as SQL. */
+/* Lines of what a user typed; @body as SQL. */
 #define VALUES_DATA_LINES(body)                                                                    \
 	"CASE WHEN json_type(" body ",'$.data')='text' THEN length(json_extract(" body             \
 	",'$.data'))-length(replace(json_extract(" body                                            \

@@ -34,7 +34,7 @@ struct verify_opts {
 	const uint8_t *key;
 };
 
-/* One check. @text: one line for people ("41,203 events, chain unbroken"). @seq: the first bad
+/* One check. @text: one line for users ("41,203 events, chain unbroken"). @seq: the first bad
  * event, 0 = none. */
 typedef void verify_report_fn(void *self, const char *name, enum verify_result result,
 			      const char *text, uint64_t seq);

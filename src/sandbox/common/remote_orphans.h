@@ -8,7 +8,7 @@
 
 #include "base/err.h"
 
-/* @driver: its name, @where: for people, one line that they can go to
+/* @driver: its name, @where: for users, one line that they can go to
  * ("vm1:~/.cache/sandglass/boxes/fix-3a", "/run/docker.sock: sandglass-0a1b2c3d4e5f"). */
 NODISCARD int remote_orphans_note(const char *state_dir, const char *driver, const char *where,
 				  struct err *err);

@@ -43,7 +43,7 @@ struct git_view {
 	struct git_made *item;
 	size_t nr, cap, nr_whole;
 	struct strv stores; /* directories of objects that are shown, absolute on the host */
-	struct strv notes;  /* what does not work, one line each, for people */
+	struct strv notes;  /* what does not work, one line each, for users */
 	/* mounts below the workspace that are copied, and that are left out (mounts_below.h) */
 	struct strv mounts, no_mount;
 };

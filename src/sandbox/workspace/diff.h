@@ -74,7 +74,7 @@ NODISCARD int ws_patch_buffers(struct ws_patch *p, const void *old, size_t old_l
 			       size_t new_len, unsigned context, struct err *err);
 void ws_patch_release(struct ws_patch *p);
 
-/* --- for people and programs --- */
+/* --- for users and programs --- */
 
 /* "M  src/a.c  +3 -1" lines and a sum. */
 NODISCARD int ws_diff_stat(const struct ws_diff *d, const struct ws_store *st, struct buf *out,

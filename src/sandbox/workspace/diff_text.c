@@ -1,4 +1,4 @@
-/* The diff for people and programs: stat, patch, JSON. */
+/* The diff for users and programs: stat, patch, JSON. */
 #include <inttypes.h>
 #include <string.h>
 

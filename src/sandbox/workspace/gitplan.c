@@ -142,7 +142,7 @@ static bool gitplan_content(const struct ws_state *s)
 	return s->kind == WS_FILE || s->kind == WS_LINK;
 }
 
-/* The same to git and to people: kind, bytes, executable or not. */
+/* The same to git and to users: kind, bytes, executable or not. */
 static bool gitplan_alike(const struct ws_state *a, const struct ws_state *b)
 {
 	if (a->kind != b->kind || ((a->flags | b->flags) & WS_UNREADABLE))

@@ -46,7 +46,7 @@ bool merge_mode_find(const char *name, enum merge_mode *out);
 struct merge_range {
 	unsigned old_skip, old_lines; /* lines before it, lines in it */
 	unsigned new_skip, new_lines;
-	/* a person's own lines in their place; NULL: those of the new content. Borrowed */
+	/* a user's own lines in their place; NULL: those of the new content. Borrowed */
 	const char *text;
 	size_t text_len;
 };
@@ -164,7 +164,7 @@ struct ws_patch;
 void merge_take_hunks(const struct ws_patch *p, const unsigned *left, size_t nr_left,
 		      struct buf *out);
 
-/* @old with @range taken from @new, or from what a person has made of it. False: a range is outside
+/* @old with @range taken from @new, or from what a user has made of it. False: a range is outside
  * of its content, or lines would be run together. */
 NODISCARD bool merge_take_ranges(const struct buf *old, const struct buf *new,
 				 const struct merge_range *range, size_t nr, struct buf *out);

@@ -31,7 +31,7 @@ void beside_earlier(const struct merge_target *t, const struct ws_change *c,
 	buf_append(b, buf_cstr(&both), both.len);
 }
 
-/* Leaves out what a person left; a file of which only some hunks are taken gets a content of its
+/* Leaves out what a user left; a file of which only some hunks are taken gets a content of its
  * own. */
 static int apply_choices(struct wish *w, const struct merge_opts *o, const struct merge_target *t,
 			 const struct ws_store *st, struct err *err)

@@ -55,7 +55,7 @@ static bool parse_numbers(struct pick_file *f, const char *s)
 	return !*s;
 }
 
-/* "=BASE64" at *@s: a text of a person's own. */
+/* "=BASE64" at *@s: a text of a user's own. */
 static bool parse_text(const char **s, struct merge_range *r)
 {
 	CLEANUP(buf_release) struct buf b = BUF_INIT;

@@ -8,7 +8,7 @@
 
 struct trees;
 
-/* From people: answered by the control ticket. -1: @err, nothing begun. */
+/* From users: answered by the control ticket. -1: @err, nothing begun. */
 struct tree_request {
 	struct super *s;
 	uint64_t box, ticket, cause;

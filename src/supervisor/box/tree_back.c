@@ -135,7 +135,7 @@ void op_box_rollback(struct call *c)
 	call_action(c, &spec, eff, back_answer);
 }
 
-/* --- as a command of a person --- */
+/* --- as a command of a user --- */
 
 int trees_rollback_command(const struct tree_request *rq, uint64_t to, bool tell, struct err *err)
 {

@@ -1,4 +1,4 @@
-/* Merging back: as an action of a script (which asks) or as a command of a person, and taking it
+/* Merging back: as an action of a script (which asks) or as a command of a user, and taking it
  * back. */
 #include <fcntl.h>
 #include <inttypes.h>

@@ -11,7 +11,7 @@ struct tree_op {
 	struct trees *t;
 	struct call *call;	/* who asked: a script's call ... */
 	struct action *action;	/* ... an action ... */
-	struct tree_request rq; /* ... or a person (rq.ticket != 0) */
+	struct tree_request rq; /* ... or a user (rq.ticket != 0) */
 	void (*work)(struct tree_op *o);
 	void (*done)(struct tree_op *o); /* answers; the op is freed afterwards */
 	const char *why;		 /* of the snapshot that is taken first */
@@ -61,7 +61,7 @@ NODISCARD int tree_change(struct tree_op *o, size_t layer, uint64_t from, uint64
  * resulting files in any case. */
 void tree_change_work(struct tree_op *o,
 		      int (*rounds)(struct tree_op *o, const struct ws_store *st));
-/* Its paths, as people name them, appended to @paths; the names of conflicts, the first few. */
+/* Its paths, as users name them, appended to @paths; the names of conflicts, the first few. */
 void tree_change_paths(const struct trees *t, size_t layer, const struct ws_diff *d, json_t *paths);
 void tree_change_names(const struct strv *conflicts, struct buf *out);
 /* Loop: answers the caller. Takes @result. */

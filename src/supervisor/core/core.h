@@ -22,7 +22,7 @@ struct agent {
 	char *name;
 	uint64_t parent; /* 0 = the script */
 	uint64_t budget; /* 0 = the session's */
-	char *say;	 /* a person's messages that wait for its next turn; may be NULL */
+	char *say;	 /* a user's messages that wait for its next turn; may be NULL */
 	bool tainted;	 /* it has read what came from outside: its actions say so to the policy */
 	bool ended;
 };
@@ -39,7 +39,7 @@ struct super {
 	struct rent *rent; /* src/hosted: plugins that rent out boxes */
 	struct launcher *launcher;
 	struct control_server *server;
-	size_t nr_clients; /* people attached now */
+	size_t nr_clients; /* users attached now */
 	struct host *host; /* the script's */
 	/* what hosts ask of the session (luahost.h) */
 	const struct luahost_ops *host_calls;
@@ -87,7 +87,7 @@ struct super {
 	char *record_why;
 	struct loop_timer *unwind_timer;
 	int signalled; /* the signal that asked for the end */
-	bool stopped;  /* a person asked for the end */
+	bool stopped;  /* a user asked for the end */
 	/* the script has ended or was stopped: boxes close, then the loop stops */
 	bool ending;
 	bool person_needed; /* no_input, and an approval was required: exit status 8 */

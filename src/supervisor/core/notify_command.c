@@ -1,4 +1,4 @@
-/* People who are away: the notification command. */
+/* Users who are away: the notification command. */
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>

@@ -1,4 +1,4 @@
-/* The notification command: run when something waits for a person. */
+/* The notification command: run when something waits for a user. */
 #ifndef SUPERVISOR_CORE_NOTIFY_COMMAND_H
 #define SUPERVISOR_CORE_NOTIFY_COMMAND_H
 

@@ -1,4 +1,4 @@
-/* Questions of scripts to people (sg.ask): stored, shown in the queue, answered by the command
+/* Questions of scripts to users (sg.ask): stored, shown in the queue, answered by the command
  * `answer`. */
 #ifndef SUPERVISOR_PEOPLE_ASK_H
 #define SUPERVISOR_PEOPLE_ASK_H

@@ -15,7 +15,7 @@
 
 #include "supervisor/people/super_cmd.h"
 
-/* Action @id has a terminal of that size; @name tells people what it is. */
+/* Action @id has a terminal of that size; @name tells users what it is. */
 void terminal_expect(struct super *s, uint64_t id, const char *name);
 void terminal_ended(struct super *s, uint64_t id); /* action @id has */
 void terminals_free(struct super *s);

@@ -27,7 +27,7 @@ enum live_state { LIVE_IDLE, LIVE_KEYS, LIVE_READING, LIVE_TRACES, LIVE_METRICS 
 struct otlp_live {
 	struct super *s;
 	const json_t *conf;		/* borrowed from the options */
-	char *traces, *metrics, *place; /* place: host and port, for people */
+	char *traces, *metrics, *place; /* place: host and port, for users */
 	struct http *http;
 	struct http_call *call;
 	struct loop_timer *timer;

@@ -1,5 +1,5 @@
 /* Redo: a recorded command runs again, now, in a new box that begins with the files as they were
- * just before it, through the gate as a person's own action; then exit status, output and files are
+ * just before it, through the gate as a user's own action; then exit status, output and files are
  * held against the record.
  *
  * The record may be this session's own or another one. What a record does not hold (values of the

@@ -181,7 +181,7 @@ local budget = good("budget.new", { limits = { steps = 3 } }).budget
 good("budget.left", { budget = budget }, function(v) return v.steps == 3 end)
 good("budget.left", { budget = 99999 })
 
--- people
+-- users
 good("notify", { text = "something" })
 good("ask", { text = "Which?", choices = { "a", "b" }, default = "b", timeout_us = 200000 }, function(v) return v.choice == "b" end)
 bad("ask", { text = "Well?", timeout_us = 200000 }, "timeout", "without a default")

@@ -183,7 +183,7 @@ static void editing(void)
 	w_close();
 }
 
-/* A thaw undoes a freeze, and no pause of a person. */
+/* A thaw undoes a freeze, and no pause of a user. */
 static void thaws(void)
 {
 	size_t before = W.record->nr;

@@ -177,7 +177,7 @@ static void queries(struct session *s)
 	same(s, "kind:connect,exec", ACTIONS + 2);
 	same(s, "kind:con* not kind:exec", 1);
 	same(s, "verdict:ask", 1);
-	same(s, "verdict:allow", 2); /* by people */
+	same(s, "verdict:allow", 2); /* by users */
 	same(s, "verdict:deny", 0);
 	same(s, "risk:high", 0);
 	same(s, "risk:none", ACTIONS + 4);

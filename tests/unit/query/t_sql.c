@@ -1,4 +1,4 @@
-/* A person's SELECT: reads, and can do nothing else. */
+/* A user's SELECT: reads, and can do nothing else. */
 #include "tap.h"
 
 #include <unistd.h>

@@ -1,4 +1,4 @@
-/* The host against a supervisor of our own: the way of a script from start to end, and what people do to it meanwhile.
+/* The host against a supervisor of our own: the way of a script from start to end, and what users do to it meanwhile.
  */
 #include "fake_super.c" /* NOLINT: tests are one file each */
 #include "tap.h"

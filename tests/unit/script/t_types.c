@@ -73,7 +73,7 @@ static void types(const char *module, const char *registered_, struct buf *typed
 			;
 		else
 			field_of(line + 10, class, registered_, typed);
-		/* a module goes by its first letter there, as in what people write */
+		/* a module goes by its first letter there, as in what users write */
 		bool own = module && name_of(line, name, sizeof(name)) && name[0] == *module && name[1] == '.';
 		if (own || (!module && name_of(line, name, sizeof(name)))) {
 			CLEANUP(free_ptr) char *full = own ? mem_printf("%s.%s", module, name + 2) : mem_strdup(name);

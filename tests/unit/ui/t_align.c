@@ -1,4 +1,4 @@
-/* Two lists of steps beside each other: the rows that people expect, and for any two lists every step once, in its order. */
+/* Two lists of steps beside each other: the rows that users expect, and for any two lists every step once, in its order. */
 #include <stdlib.h>
 
 #include "base/buf.h"

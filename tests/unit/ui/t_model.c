@@ -65,7 +65,7 @@ static void waits_beside_others(void)
 	ok(!model_held(&m, model_agent(&m, a)), "decided: for none");
 }
 
-/* A person runs a command of the script once more while the script asks something. */
+/* A user runs a command of the script once more while the script asks something. */
 static void asks_beside_a_redo(void)
 {
 	uint64_t first = put(EV_ACTION_REQUESTED, 0, 0, "{\"kind\":\"exec\"}");

@@ -32,7 +32,7 @@ static bool reaches(const char *view, const char *keys)
 	return leads_to(view, keys, "approval");
 }
 
-/* Every key but those that move, search and leave, on the help over a screen where people decide. */
+/* Every key but those that move, search and leave, on the help over a screen where users decide. */
 static void help_keeps_keys(const char *view)
 {
 	char keys[] = "? ";

@@ -1,5 +1,5 @@
 /* Golden screens: each row of the table is drawn over its fixture and compared with tests/screens/NAME.txt (glyphs,
- * then role letters). GOLDEN=1 in the environment writes the files anew; the difference is for a person to look at. */
+ * then role letters). GOLDEN=1 in the environment writes the files anew; the difference is for a user to look at. */
 #include <sqlite3.h>
 
 #include "fake_session.h"

@@ -1,4 +1,4 @@
-/* The line difference: hunks as people expect them, and for any two texts the old one turns into the new one by it. */
+/* The line difference: hunks as users expect them, and for any two texts the old one turns into the new one by it. */
 #include "base/buf.h"
 #include "tap.h"
 #include "ui/rows/textdiff.h"
