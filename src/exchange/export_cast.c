@@ -50,6 +50,10 @@ struct cast {
 	int64_t begin_us, last_us; /* wall time of the beginning, and of the last event written */
 	int64_t carry_us;	   /* version 3: what rounding has left over */
 	bool mid_line;		   /* the cursor does not stand at the beginning of a line */
+	/* One action that had a terminal: only its own bytes, so that the player's screen is the
+	 * program's. */
+	bool own_screen;
+	int cols, rows;
 };
 
 /* --- the heap --- */
@@ -218,7 +222,8 @@ static void on_requested(struct cast *c, const struct event *ev, const json_t *b
 	buf_printf(&line, "\033[36m#%" PRIu64 " %s%s\033[0m\033[1m%s %s\033[0m\r\n", ev->seq,
 		   buf_cstr(&who), who.len ? " " : "",
 		   strcmp(kind, "exec") && strcmp(kind, "shell") ? kind : "$", buf_cstr(&vet));
-	push_text(c, ev, ev->seq, 0, &line);
+	if (!c->own_screen)
+		push_text(c, ev, ev->seq, 0, &line);
 	buf_printf(&mark, "#%" PRIu64 " %s %.60s", ev->seq, kind, buf_cstr(&vet));
 	push_text(c, ev, ev->seq, -1, &mark);
 }
@@ -249,7 +254,7 @@ static void export_cast_on_ended(struct cast *c, const struct event *ev, const j
 	const char *text = json_str(body, "why", "");
 	sanitize_line(text, strlen(text), 0, &why);
 	ended_how(body, &how);
-	if (strcmp(buf_cstr(&how), "ok") != 0)
+	if (strcmp(buf_cstr(&how), "ok") != 0 && !c->own_screen)
 		buf_printf(&line, "\033[31m#%" PRIu64 " %s%s%s\033[0m\r\n", ev->action,
 			   buf_cstr(&how), why.len ? ": " : "", buf_cstr(&why));
 	push_text(c, ev, ev->action, -2, &line);
@@ -260,6 +265,8 @@ static void on_decided(struct cast *c, const struct event *ev, const json_t *bod
 	CLEANUP(buf_release) struct buf line = BUF_INIT, raw = BUF_INIT, vet = BUF_INIT;
 	const char *name =
 		json_str(json_object_get(body, "who"), "name", json_str(body, "by", "nobody"));
+	if (c->own_screen)
+		return;
 	buf_printf(&raw, "%s by %s", json_str(body, "decision", "decided"), name);
 	if (*json_str(body, "message", ""))
 		buf_printf(&raw, ": %s", json_str(body, "message", ""));
@@ -336,15 +343,28 @@ static void export_cast_put_header(struct cast *c)
 	buf_printf(&title, "%s %s", session_name(c->x->s), session_id(c->x->s));
 	sanitize_line(buf_cstr(&title), title.len, 0, &vet);
 	if (c->version == 2)
-		fprintf(out, "{\"version\": 2, \"width\": %d, \"height\": %d", COLS, ROWS);
+		fprintf(out, "{\"version\": 2, \"width\": %d, \"height\": %d", c->cols, c->rows);
 	else
 		fprintf(out,
 			"{\"version\": 3, \"term\": {\"cols\": %d, \"rows\": %d, \"type\": \"xterm-256color\"}",
-			COLS, ROWS);
+			c->cols, c->rows);
 	fprintf(out, ", \"timestamp\": %" PRId64 ", \"idle_time_limit\": 2.0, \"title\": ",
 		c->begin_us / 1000000);
 	export_json_text(out, buf_cstr(&vet), vet.len);
 	fputs("}\n", out);
+}
+
+/* The size of the terminal that the exported action began with. */
+static void export_cast_size(struct cast *c, const struct event *ev)
+{
+	struct err none = ERR_INIT;
+	CLEANUP(json_release)
+	json_t *body = ev->body ? json_parse(ev->body, ev->len, "event", &none) : NULL;
+	const json_t *args = json_object_get(body, "args");
+	int64_t cols = json_int(args, "cols", 0), rows = json_int(args, "rows", 0);
+	c->own_screen = cols > 0 && rows > 0 && cols < 10000 && rows < 10000;
+	c->cols = c->own_screen ? (int)cols : COLS;
+	c->rows = c->own_screen ? (int)rows : ROWS;
 }
 
 static int write_cast(struct cast *c, struct err *err)
@@ -357,6 +377,10 @@ static int write_cast(struct cast *c, struct err *err)
 	int rc = session_event(x->s, x->action ? x->action : 1, &ev, &arena, err);
 	if (rc == 0) {
 		c->begin_us = c->last_us = ev.ts_us;
+		c->cols = COLS;
+		c->rows = ROWS;
+		if (x->action)
+			export_cast_size(c, &ev);
 		export_cast_put_header(c);
 		if (x->action)
 			rc = export_cast_on_event(c, &ev, err);

@@ -90,6 +90,25 @@ wait_for 30 sh -c '! "$1" ls --json | grep -q "\"live\":true"' - "$sg"
 "$sg" verify "$s" >/dev/null 2>&1
 ok $? "the recording verifies"
 
+# --- its screen afterwards ---
+shown() { timeout 30 "$sg" replay "$1" --screen --view terminal --size 110x40 ${2:+--at "$2"} 2>/dev/null | sed -n '3,31p' | sed 's/ *$//'; }
+its() { events "$s" | grep '"kind":"action.requested"' | grep '"interactive":true' | grep -oE '"seq":[0-9]+' | head -1 | cut -d: -f2; }
+like "$(shown "$s")" 'you said after' "replay shows its screen at the end"
+first=$(events "$s" | grep '"kind":"terminal.detached"' | head -1 | grep -oE '"seq":[0-9]+' | cut -d: -f2)
+like "$(shown "$s" "$first")" 'you said before' "and at an earlier event"
+unlike "$(shown "$s" "$first")" 'you said after' "without the text that came later"
+like "$("$sg" search -S "$s" 'you said after' 2>&1)" "$s" "search finds text of its screen"
+"$sg" export "$s#$(its)" -F asciicast-v2 -o "$t/a.cast" >/dev/null 2>&1
+is "$(python3 - "$t/a.cast" <<'P'
+import json, sys
+head, *rows = [json.loads(l) for l in open(sys.argv[1])]
+times = [r[0] for r in rows]
+print(head["version"], head["width"], head["height"], times == sorted(times), all(r[1] in "omr" for r in rows))
+P
+)" '2 100 30 True True' "its asciicast has its size, and times that do not fall"
+again=$("$sg" import "$t/a.cast" 2>/dev/null | grep -oE 's-[a-z0-9]+' | head -1)
+is "$(shown "$again")" "$(shown "$s")" "played again it ends in the same screen"
+
 # --- detached from the beginning, and without a terminal ---
 "$sg" run -i -- cat </dev/null >"$t/out" 2>&1
 is $? 2 "without a terminal it is refused"
