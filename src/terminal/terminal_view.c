@@ -16,21 +16,20 @@
 #include "terminal/operator_tty.h"
 #include "terminal/overlay.h"
 #include "terminal/prefix_keys.h"
+#include "terminal/screen_model.h"
 #include "base/fd.h"
 #include "record/record.h"
 #include "ui/term/foreground.h"
 #include "ui/term/modes.h"
-#include "ui/term/vt.h"
 
 enum {
 	CALL_MS = 10000,
 	/* the delay in which a sequence that may be the prefix key must be complete */
 	BEGUN_MS = 15,
 	LOOK_MS = 25, /* at the recording, when its end must come */
-	/* so much of the past makes the screen; modes are read from all of it */
-	MODEL_MAX = 4 << 20,
 	PIECE = 256 << 10,
 	TYPE_PIECE = 64 << 10,
+	QUIET_MS = 20,	/* the screen's model is made when the program is silent for so long */
 	SETTLE_MS = 60, /* the last output of a program that has stopped comes so late */
 };
 
@@ -39,7 +38,7 @@ struct view {
 	struct control_client *c;
 	struct feed *f;
 	struct modes inner, opened; /* the program's; those when the overlay was opened */
-	struct vt *vt;
+	struct screen_model *screen;
 	struct prefix_keys keys;
 	struct winsize size;
 	json_t *state;
@@ -134,8 +133,7 @@ static void overlay_show(struct view *v)
 static void terminal_view_repaint(struct view *v)
 {
 	CLEANUP(buf_release) struct buf out = BUF_INIT;
-	if (v->vt)
-		vt_paint(v->vt, &out);
+	screen_model_paint(v->screen, &out);
 	view_write_buf(v, &out);
 }
 
@@ -259,8 +257,7 @@ static void show_fleet(struct view *v)
 	modes_redo(&v->inner, true, &out);
 	buf_puts(&out, "\x1b[2J");
 	view_write_buf(v, &out);
-	if (v->vt)
-		vt_resize(v->vt, v->size.ws_row, v->size.ws_col);
+	screen_model_resize(v->screen, v->size.ws_row, v->size.ws_col);
 	v->opened = v->inner;
 	overlay_close(v);
 }
@@ -330,8 +327,7 @@ static void overlay_typed(struct view *v, const char *s, size_t n)
 static void model_feed(struct view *v, const void *bytes, size_t len)
 {
 	modes_feed(&v->inner, bytes, len);
-	if (v->vt)
-		vt_feed(v->vt, bytes, len);
+	screen_model_feed(v->screen, bytes, len);
 }
 
 /* An action of this agent is pending, or the status was requested: the window's title shows it
@@ -425,8 +421,6 @@ static void view_event(struct view *v, const struct event *ev)
 		v->stopped = false; /* attaching continues the program */
 	} else if (ev->kind == EV_TERMINAL_STOPPED) {
 		v->stopped = json_flag(body, "stopped", false);
-	} else if (ev->kind == EV_PROC_RESIZE && v->vt && v->ready && !v->overlay) {
-		return;
 	}
 }
 
@@ -460,8 +454,8 @@ static int past_output(struct view *v, uint64_t offset, bool raw, struct err *er
 		json_t *body =
 			json_parse(ev.body ? ev.body : "{}", ev.body ? ev.len : 2, "event", err);
 		if (ev.kind == EV_PROC_RESIZE)
-			vt_resize(v->vt, (int)json_int(body, "rows", 24),
-				  (int)json_int(body, "cols", 80));
+			screen_model_resize(v->screen, (int)json_int(body, "rows", 24),
+					    (int)json_int(body, "cols", 80));
 		uint64_t end = ev.kind == EV_OUTPUT && json_int(body, "stream", 0) == STREAM_PTY
 				       ? at + (uint64_t)json_int(body, "len", 0)
 				       : 0;
@@ -479,8 +473,8 @@ static int past_output(struct view *v, uint64_t offset, bool raw, struct err *er
 			if (raw)
 				view_write_buf(v, &out);
 			modes_feed(&v->inner, out.data, out.len);
-			if (at + MODEL_MAX >= offset)
-				vt_feed(v->vt, out.data, out.len);
+			if (at + SCREEN_MODEL_MAX >= offset)
+				screen_model_feed(v->screen, out.data, out.len);
 		}
 		arena_reset(&a);
 		if (v->ended)
@@ -504,11 +498,11 @@ static void view_begin(struct view *v, bool painted)
 {
 	CLEANUP(buf_release) struct buf out = BUF_INIT, early = v->early;
 	v->early = BUF_INIT;
-	vt_resize(v->vt, v->size.ws_row, v->size.ws_col);
+	screen_model_resize(v->screen, v->size.ws_row, v->size.ws_col);
 	if (painted) {
 		modes_redo(&v->inner, true, &out);
 		buf_puts(&out, "\x1b[2J");
-		vt_paint(v->vt, &out);
+		screen_model_paint(v->screen, &out);
 		view_write_buf(v, &out);
 	}
 	v->ready = true;
@@ -539,7 +533,7 @@ static int view_attach(struct view *v, struct err *err)
 	v->agent = (uint64_t)json_int(answer, "agent", 0);
 	v->box = (uint64_t)json_int(answer, "box", 0);
 	snprintf(v->name, sizeof(v->name), "%s", json_str(answer, "name", "program"));
-	v->vt = vt_new(v->size.ws_row, v->size.ws_col, false);
+	v->screen = screen_model_new(v->size.ws_row, v->size.ws_col);
 	if (!json_flag(answer, "runs", false) && terminal_view_held(v))
 		fprintf(stderr,
 			"%s is pending approval: Ctrl-%c y approves it, Ctrl-%c n denies it, Ctrl-%c d leaves\r\n",
@@ -609,8 +603,7 @@ static void view_suspend(struct view *v)
 	ioctl(0, TIOCGWINSZ, &v->size);
 	modes_redo(&v->inner, true, &again);
 	view_write_buf(v, &again);
-	if (v->vt)
-		vt_resize(v->vt, v->size.ws_row, v->size.ws_col);
+	screen_model_resize(v->screen, v->size.ws_row, v->size.ws_col);
 	if (modes_alternate(&v->inner))
 		terminal_view_repaint(v);
 	v->stopped = false;
@@ -628,14 +621,22 @@ static void view_signals(struct view *v)
 		}
 		if (ioctl(0, TIOCGWINSZ, &v->size) < 0)
 			continue;
-		if (v->vt)
-			vt_resize(v->vt, v->size.ws_row, v->size.ws_col);
+		screen_model_resize(v->screen, v->size.ws_row, v->size.ws_col);
 		send_window(v, &v->size);
 		if (v->overlay) {
 			terminal_view_repaint(v);
 			overlay_show(v);
 		}
 	}
+}
+
+static int view_patience(const struct view *v)
+{
+	if (v->keys.nr_begun)
+		return BEGUN_MS;
+	if (v->over)
+		return LOOK_MS;
+	return screen_model_pending(v->screen) ? QUIET_MS : -1;
 }
 
 static int view_loop(struct view *v, struct err *err)
@@ -646,9 +647,11 @@ static int view_loop(struct view *v, struct err *err)
 				       { .fd = v->signals, .events = POLLIN } };
 		if (control_client_wants_write(v->c))
 			p[1].events |= POLLOUT;
-		int n = poll(p, 3, v->keys.nr_begun ? BEGUN_MS : v->over ? LOOK_MS : -1);
+		int n = poll(p, 3, view_patience(v));
 		if (n == 0 && v->keys.nr_begun)
 			keys_flush(v);
+		if (n == 0)
+			screen_model_settle(v->screen);
 		if (p[2].revents)
 			view_signals(v);
 		if (p[0].revents)
@@ -721,7 +724,7 @@ int terminal_use(const struct terminal_use *u, int *status_out, struct err *err)
 	fd_close(&v.signals);
 	sigprocmask(SIG_SETMASK, &before, NULL);
 	feed_free(&v.f);
-	vt_free(&v.vt);
+	screen_model_free(&v.screen);
 	json_decref(v.state);
 	buf_release(&v.early);
 	buf_release(&v.path);
