@@ -228,10 +228,12 @@ static void take_mode(struct plan_path *p)
 		p->after.mode &= 0777 & ~host_umask();
 		return;
 	}
-	bool was = p->base.mode & 0100, runs = p->want.mode & 0100;
+	bool runs = p->want.mode & 0100;
 	if (p->host.state.kind == WS_FILE) {
 		unsigned mode = p->host.state.mode & 0777;
-		if (p->base.kind == WS_FILE && was == runs)
+		bool as_had =
+			p->has_had && p->had.kind == WS_FILE && !((p->had.mode ^ mode) & 0100);
+		if (!as_had && p->base.kind == WS_FILE && !((p->base.mode ^ p->want.mode) & 0100))
 			runs = mode & 0100;
 		p->after.mode = (uint16_t)(runs ? mode | ((mode & 0444) >> 2 & ~host_umask()) | 0100
 						: mode & ~0111u);
@@ -332,6 +334,12 @@ static const char *judge_tracked(struct target *t, struct plan_path *p)
 	return NULL;
 }
 
+/* Only permissions that git doesn't keep were changed. */
+static bool gitplan_no_change(const struct plan_path *p)
+{
+	return gitplan_content(&p->want) && gitplan_alike(&p->base, &p->want) && !p->has_had;
+}
+
 static int gitplan_judge(struct target *t, struct plan_path *p, struct err *err)
 {
 	p->skip = gitplan_never(t, p);
@@ -339,13 +347,15 @@ static int gitplan_judge(struct target *t, struct plan_path *p, struct err *err)
 	const struct ws_state *h = &p->host.state;
 	if (p->skip)
 		return 0;
+	if (p->host.blocked && gitplan_no_change(p))
+		return 0;
 	if (p->host.blocked && p->want.kind == WS_NONE && h->kind == WS_NONE)
 		return 0; /* what cannot be there is not there */
 	if (p->host.blocked && !way_is_cleared(t, p)) {
 		p->conflict = p->host.blocked;
 		return 0;
 	}
-	p->same = gitplan_alike(h, &p->want); /* done already */
+	p->same = gitplan_alike(h, &p->want) || gitplan_no_change(p); /* done already */
 	if (t->repo)
 		p->skip = judge_tracked(t, p);
 	if (!p->skip && gitplan_content(&p->want) &&
@@ -426,6 +436,10 @@ int plan_merge_git(struct target *t, struct plan_path *p, unsigned mode,
 	unsigned base_mode, want_mode;
 	struct object_id base_oid, want_oid;
 	enum object_type type;
+	*mode_out = mode;
+	*oid_out = *oid;
+	if (gitplan_no_change(p))
+		return 0;
 	int rc = git_side(t, p, &p->want, &want_mode, &want_oid, &want, err);
 	if (rc)
 		return rc;
@@ -469,7 +483,7 @@ int plan_merge_git(struct target *t, struct plan_path *p, unsigned mode,
 	rc = lines_onto(&base, known ? &had : NULL, &ours, &want, &out, err);
 	if (rc)
 		return rc;
-	*mode_out = want_mode == base_mode ? mode : want_mode;
+	*mode_out = want_mode == base_mode && !(known && had_mode == mode) ? mode : want_mode;
 	t->store.add(t->store.self, OBJECT_BLOB, buf_cstr(&out), out.len, oid_out);
 	return 0;
 }
