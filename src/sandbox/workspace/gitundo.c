@@ -78,8 +78,13 @@ static int undo_file(struct target *t, const json_t *f, json_t *kept, struct err
 	ws_kind_find(json_str(after, "kind", "none"), &now);
 	s.kind = (uint8_t)kind;
 	if ((now == WS_DIR) != (kind == WS_DIR) &&
-	    hostfile_remove(t->root, buf_cstr(&path), path.len, err) < 0)
-		return -1;
+	    hostfile_remove(t->root, buf_cstr(&path), path.len, err) < 0) {
+		if (now != WS_DIR)
+			return -1;
+		*err = ERR_INIT; /* files in that directory changed since, and stay */
+		json_array_append_new(kept, json_bytes(buf_cstr(&path), path.len));
+		return 0;
+	}
 	return hostfile_write(t->root, buf_cstr(&path), path.len, &s, buf_cstr(&bytes), bytes.len,
 			      NULL, err) < 0
 		       ? -1
