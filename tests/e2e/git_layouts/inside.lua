@@ -21,6 +21,7 @@ for i, row in ipairs(rows) do
   if not made then box, err = nil, box end
   local said
   if box then
+    for _, n in ipairs(box:notices()) do print(("note|%d|%s|%s"):format(i, n.what, n.text)) end
     local r, e = box:exec { "sh", "-xc", inside[how] .. " exit 0" }
     said = r and r.code == 0 and "works|" .. r.out:gsub("%s+", " ") or "fails|" .. tostring(r and r.err or e):gsub("%s+", " ")
     box:close()
