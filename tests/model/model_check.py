@@ -70,7 +70,9 @@ class Checked(Case):
             self.merge(0, None)
         some = self.r.random() < 0.3
         self.merge(1, self.pick() if i and some else None)
-        while self.stack and not self.found():
+        self.check_fsck()
+        stays = len(self.stack) - 1 if self.r.random() < 0.4 else 0
+        while len(self.stack) > stays and not self.found():
             self.undo()
 
     def pick(self):
@@ -131,7 +133,8 @@ class Checked(Case):
         self.check_host(before, after, m)
         if mode != "apply":
             self.check_commits(m, branch, git_before, git_after)
-        self.check_fsck()
+        if self.fault:
+            self.check_fsck()
         return True
 
     def check_fsck(self):
@@ -155,6 +158,8 @@ class Checked(Case):
                 self.bad("%d %s are counted, none is named", n, c)
         for p in [p for p, c in seen.items() if p not in m.expect and c in ("identical", "left") and p in m.base and m.base[p] == m.want.get(p)]:
             del seen[p]  # only its permissions were changed
+        for p in [p for p in m.expect if p not in seen and p not in m.host and m.want.get(p) is None]:
+            seen[p] = m.expect[p][0]  # the user has removed it as well: not a change
         if set(seen) != set(m.expect):
             self.bad("classes miss %r, have %r too many", sorted(set(m.expect) - set(seen)), sorted(set(seen) - set(m.expect)))
         for p, c in seen.items():

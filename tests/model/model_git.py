@@ -1,7 +1,7 @@
 """Trees, repositories and real git, as the model of merging reads them."""
 import hashlib, os, stat, subprocess
 
-ENV = {}
+ENV, STAGED, TREES = {}, {}, {}  # the latter two: answers of git to questions asked before
 
 
 def sh(cmd, cwd=None, check=True, stdin=b"", env=None):
@@ -104,7 +104,17 @@ def repo_state(top):
     if not dirs:
         return None
     refs = {k: v for k, v in refs_of(dirs[1]).items() if not v.startswith(b"ref: ")}
-    return read_file(os.path.join(dirs[0], b"HEAD")), refs, git(top, "ls-files", "-s", "-z")
+    return read_file(os.path.join(dirs[0], b"HEAD")), refs, staged(top)
+
+
+def staged(top):
+    """git ls-files -s -z; asked again only if the index is another."""
+    index = read_file(os.path.join(git_dirs(top)[0], b"index"))
+    shared = b"sharedindex." in b"".join(os.listdir(git_dirs(top)[0]))
+    key = top, index
+    if key not in STAGED or shared:
+        STAGED[key] = git(top, "ls-files", "-s", "-z")
+    return STAGED[key]
 
 
 def tree_of(repo, rev):
@@ -112,9 +122,12 @@ def tree_of(repo, rev):
     out = {}
     if not rev:
         return out
+    if (repo, rev) in TREES:
+        return dict(TREES[repo, rev])
     r = sh(["git", "ls-tree", "-r", "-z", rev], cwd=repo, check=False)
     for line in r.stdout.split(b"\0")[:-1]:
         meta, name = line.split(b"\t", 1)
         mode, _, oid = meta.split()
         out[name] = (mode.decode(), oid)
-    return out
+    TREES[repo, rev] = out
+    return dict(out)

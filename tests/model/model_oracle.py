@@ -3,7 +3,7 @@ contents, and knows what is ignored."""
 import os
 
 from model_case import above
-from model_git import blob_id, contents, git, head_commit, sh, tree_of
+from model_git import blob_id, contents, git, head_commit, sh, staged, tree_of
 
 
 class Merge:
@@ -16,7 +16,7 @@ class Merge:
         self.repos = case.repos()
         for repo in self.repos:
             self.heads[repo] = tree_of(repo, head_commit(repo))
-            tracked[repo] = set(git(repo, "ls-files", "-z").split(b"\0")) | set(self.heads[repo])
+            tracked[repo] = {x.split(b"\t", 1)[1] for x in staged(repo).split(b"\0")[:-1]} | set(self.heads[repo])
         changed = set(p for p in set(self.base) | set(want) if self.base.get(p) != want.get(p))
         back = {p for p, v in had.items() if p not in changed and v != self.base.get(p)} if mode != "branch" else set()
         self.changed = sorted(changed | back)
@@ -52,6 +52,7 @@ class Merge:
             return "hash_only", h, None  # the recording has no more of it
         in_way = any(x in host and not ((x in self.base or x in had) and x in self.goes) for x in above(p))
         below = w is not None and any(x.startswith(p + b"/") and x not in self.goes for x in host)
+        below = below or w is not None and (any(x.startswith(p + b"/") for x in host) and not any(x.startswith(p + b"/") for x in self.base))
         if h == w:
             file = "identical", h
         elif in_way or below:
@@ -64,7 +65,7 @@ class Merge:
             file = "merged", w
         elif None not in (b, w, h) and b[0] == w[0] == h[0] == "f":
             lines = self.onto(b[1], had.get(p), h[1], w[1])
-            file = ("conflict", h) if lines is None else ("merged", ("f", lines, w[2] if w[2] != b[2] else h[2]))
+            file = ("conflict", h) if lines is None else ("merged", ("f", lines, w[2] if w[2] != b[2] or p in had and had[p] and had[p][2] == h[2] else h[2]))
         else:
             file = "conflict", h
         return file[0], file[1], None if self.mode == "apply" else self.commit_of(p, repo, rel, b, w, h)
@@ -119,7 +120,7 @@ class Merge:
         if None in (sw, sb, head) or not all(x[0].startswith("100") for x in (sw, sb, head)):
             return False, head
         lines = self.onto(sb[2], ("f", sh_[2]) if sh_ and sh_[0].startswith("100") else None, git(repo, "cat-file", "blob", head[1].decode()), sw[2])
-        return (False, head) if lines is None else (True, (sw[0] if sw[0] != sb[0] else head[0], blob_id(lines)))
+        return (False, head) if lines is None else (True, (sw[0] if sw[0] != sb[0] or sh_ and sh_[0] == head[0] else head[0], blob_id(lines)))
 
     def conflicts(self):
         files = self.mode != "branch"
