@@ -101,6 +101,16 @@ static void print_ended(struct line *l, const struct row_info *r, struct arena *
 	print_what(l, r->why);
 }
 
+/* Where no prompt follows, a reader of a pipe or log learns how to decide. */
+static void line_print_how(struct line *l, uint64_t action)
+{
+	if (!l->ask && session_live(l->s->session))
+		fprintf(l->out,
+			"\n  pending: 'sandglass approve %s#%" PRIu64
+			"' or 'sandglass deny %s#%" PRIu64 "'",
+			l->s->model.id, action, l->s->model.id, action);
+}
+
 /* True if there is something to say about this step in an action's life. */
 static bool line_print_action(struct line *l, const struct event *ev, const struct row_info *r,
 			      struct arena *a)
@@ -128,6 +138,8 @@ static bool line_print_action(struct line *l, const struct event *ev, const stru
 	}
 	print_by(l, r->by);
 	print_what(l, ev->kind == EV_ACTION_DECIDED && *r->why ? r->why : r->what);
+	if (ev->kind == EV_ACTION_HELD)
+		line_print_how(l, ev->action);
 	return true;
 }
 
