@@ -362,7 +362,7 @@ int filter_functions(void *db, struct err *err)
 	    sqlite3_create_function(db, "glass_look", 2, flags, NULL, sql_look, NULL, NULL) !=
 		    SQLITE_OK ||
 	    filter_noted(db) != SQLITE_OK)
-		return err_set(err, ERR_IO, "cannot add the filter's functions: %s",
+		return err_set(err, ERR_IO, "can't add the functions of the filter: %s",
 			       sqlite3_errmsg(db));
 	return 0;
 }

@@ -160,7 +160,7 @@ const char *regex_cost(const char *s)
 		bool quantifier = *s == '+' || *s == '*' || *s == '?';
 		if (*s == '\\' && s[1]) {
 			if (isdigit((unsigned char)*++s))
-				return "it refers back, which is not supported";
+				return "back-references are not supported";
 			before = 'c';
 			continue;
 		}

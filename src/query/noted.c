@@ -130,7 +130,7 @@ static void sql_noted(sqlite3_context *ctx, int argc, sqlite3_value **argv)
 	/* once a statement: the second argument is written in it */
 	if (!sqlite3_get_auxdata(ctx, 1)) {
 		if (!noted_look(n, sqlite3_context_db_handle(ctx))) {
-			sqlite3_result_error(ctx, "the notes cannot be read", -1);
+			sqlite3_result_error(ctx, "can't read the notes", -1);
 			return;
 		}
 		sqlite3_set_auxdata(ctx, 1, n, NULL);
@@ -152,7 +152,7 @@ static void sql_notes(sqlite3_context *ctx, int argc, sqlite3_value **argv)
 	const struct telling *t = sqlite3_value_pointer(argv[0], "glass_notes");
 	(void)argc;
 	if (!t || !noted_look(n, sqlite3_context_db_handle(ctx))) {
-		sqlite3_result_error(ctx, "the notes cannot be read", -1);
+		sqlite3_result_error(ctx, "can't read the notes", -1);
 		return;
 	}
 	for (size_t i = 0; i < n->nr; i++)

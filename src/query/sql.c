@@ -98,7 +98,7 @@ static int sql_no_such(sqlite3 *db, const char *text, struct err *err)
 	else if (strstr(said, "no such column") && from)
 		sql_listed(db, "SELECT name FROM pragma_table_info(?1)", from, &is);
 	sqlite3_set_authorizer(db, sql_authorize, NULL);
-	return err_set(err, ERR_PARSE, "sql: %s%s%s", said, is.len ? "; there are " : "",
+	return err_set(err, ERR_PARSE, "sql: %s%s%s", said, is.len ? "; available: " : "",
 		       is.len ? buf_cstr(&is) : "");
 }
 
@@ -108,17 +108,17 @@ static int sql_prepare(sqlite3 *db, const char *text, sqlite3_stmt **st, struct 
 	int rc = sqlite3_prepare_v2(db, text, -1, st, &tail);
 	if (rc == SQLITE_AUTH || (rc != SQLITE_OK && strstr(sqlite3_errmsg(db), "not authorized")))
 		return err_set(err, ERR_DENIED,
-			       "sql: only SELECT is run here, the record is never changed (%s)",
+			       "sql: only SELECT is allowed; a recording is never changed (%s)",
 			       sqlite3_errmsg(db));
 	if (rc != SQLITE_OK)
 		return sql_no_such(db, text, err);
 	if (!*st)
 		return err_set(err, ERR_PARSE, "sql: missing statement");
 	if (tail[strspn(tail, " \t\n;")])
-		return err_set(err, ERR_PARSE, "sql: one statement at a time");
+		return err_set(err, ERR_PARSE, "sql: expected one statement");
 	if (!sqlite3_stmt_readonly(*st))
 		return err_set(err, ERR_DENIED,
-			       "sql: only SELECT is run here, the record is never changed");
+			       "sql: only SELECT is allowed; a recording is never changed");
 	return 0;
 }
 
@@ -145,8 +145,8 @@ static int sql_run(sqlite3 *db, sqlite3_stmt *st, size_t max_rows, bool timed, s
 	t->timeout = rc == SQLITE_INTERRUPT && timed;
 	if (rc == SQLITE_INTERRUPT && !timed)
 		return err_set(err, ERR_CANCELLED,
-			       "sql: stopped before its end: by you, or because it takes longer "
-			       "than a file of this size can need");
+			       "sql: stopped before its end, by you or because it took longer "
+			       "than a file of this size needs");
 	if (rc != SQLITE_DONE && !t->timeout)
 		return err_set(err, ERR_PARSE, "sql: %s", sqlite3_errmsg(db));
 	return 0;
@@ -160,7 +160,7 @@ static int select_until(struct session *s, const char *text, size_t max_rows, in
 	sqlite3_stmt *st = NULL;
 	*out = (struct sql_table){ 0 };
 	if (!db)
-		return err_set(err, ERR_UNSUPPORTED, "sql: this record has none");
+		return err_set(err, ERR_UNSUPPORTED, "sql: not available for this recording");
 	if (filter_functions(db, err) < 0 || views_make(db, err) < 0)
 		return -1;
 	sqlite3_set_authorizer(db, sql_authorize, NULL);

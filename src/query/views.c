@@ -17,7 +17,7 @@ static int views_one(sqlite3 *db, const char *from, size_t len, struct err *err)
 	char *sql = mem_printf("CREATE TEMP VIEW IF NOT EXISTS %.*s", (int)len, from);
 	return sqlite3_exec(db, sql, NULL, NULL, NULL) == SQLITE_OK
 		       ? 0
-		       : err_set(err, ERR_IO, "cannot make the views: %s", sqlite3_errmsg(db));
+		       : err_set(err, ERR_IO, "can't create the views: %s", sqlite3_errmsg(db));
 }
 
 static int views_all(sqlite3 *db, struct err *err)

@@ -36,26 +36,25 @@ int deferred_index_may(struct session *s, struct err *err)
 	const char *path = session_path(s);
 	struct stat st;
 	if (stat(path, &st) < 0)
-		return err_sys(err, "cannot look at '%s'", path);
+		return err_sys(err, "can't read '%s'", path);
 	if (session_live(s))
-		return err_set(err, ERR_BUSY, "session is running: its index is built meanwhile");
+		return err_set(err, ERR_BUSY, "the session is running and builds its index itself");
 	if (lease_busy(path))
-		return err_set(err, ERR_BUSY, "another process is finishing its index");
+		return err_set(err, ERR_BUSY, "another process builds its index");
 	if (!deferred_index_has_ended(s))
 		return err_set(
 			err, ERR_INVALID,
-			"it was broken off: 'sandglass resume %s' ends it, then its index can be finished",
+			"the session was interrupted: run 'sandglass resume %s', then build its index",
 			session_id(s));
 	if (st.st_uid != geteuid())
 		return err_set(
 			err, ERR_DENIED,
-			"its file belongs to another user (uid %u), who alone may add to its index; searches read the rest "
+			"its file belongs to another user (uid %u), and only that user can build its index; searches read the rest "
 			"through",
 			(unsigned)st.st_uid);
 	if (access(path, W_OK) < 0)
-		return err_set(
-			err, ERR_DENIED,
-			"its file may not be written to; searches read what its index lacks");
+		return err_set(err, ERR_DENIED,
+			       "its file is read-only; searches read the part without an index");
 	return 0;
 }
 
@@ -107,8 +106,8 @@ static int deferred_index_add(const char *path, int lease, later_fn *fn, void *s
 	if (open_patiently(&s, path, err) < 0)
 		return err->code == ERR_BUSY
 			       ? err_set(err, ERR_BUSY,
-					 "another program has kept its file open for reading for some seconds: "
-					 "nothing was changed; try again when it is done")
+					 "another program keeps the file open for reading: "
+					 "nothing changed; try again when it has closed the file")
 			       : -1;
 	CLEANUP(free_ptr) char *why = NULL;
 	while (deferred_index_step(s, lease, fn, self, &why))
@@ -125,7 +124,7 @@ int deferred_index_build(const char *path, later_fn *fn, void *self, struct err 
 	CLEANUP(free_ptr)
 	char *companion = mem_printf("%s-lease", path), *log = mem_printf("%s-wal", path);
 	if (stat(path, &was) < 0)
-		return err_sys(err, "cannot look at '%s'", path);
+		return err_sys(err, "can't read '%s'", path);
 	bool ours = access(companion, F_OK) < 0;
 	CLEANUP(fd_close) int lease = lease_borrow(path, err);
 	if (lease < 0)

@@ -18,7 +18,7 @@ static int export_copy_failed(sqlite3 *db, const char *what, struct err *err)
 	enum err_code code = rc == SQLITE_FULL				   ? ERR_FULL
 			     : rc == SQLITE_CORRUPT || rc == SQLITE_NOTADB ? ERR_DAMAGED
 									   : ERR_IO;
-	return err_set(err, code, "cannot %s: %s", what, sqlite3_errmsg(db));
+	return err_set(err, code, "can't %s: %s", what, sqlite3_errmsg(db));
 }
 
 static int open_both(struct copy *c, const char *from, const char *to, struct err *err)

@@ -70,10 +70,10 @@ static const char *honeytoken_seen_words(const char *where)
 	static const struct {
 		const char *where, *words;
 	} known[] = { { "output", "an output" },
-		      { "request", "what a box sends out" },
+		      { "request", "a request of a sandbox" },
 		      { "file", "a file of a workspace" },
-		      { "action.requested", "an action that is asked for" },
-		      { "host.call", "what a script asks for" },
+		      { "action.requested", "a requested action" },
+		      { "host.call", "a call of a script" },
 		      { "model.sent", "a request to a model" },
 		      { "model.call", "a request to a model" },
 		      { "model.reply", "an answer of a model" } };
@@ -135,7 +135,7 @@ static void note_token(struct record *r, const char *value, const struct live_to
 		return;
 	json_t *body = json_object();
 	CLEANUP(free_ptr)
-	char *text = mem_printf("a live token (%s) was seen in an output", t->shape);
+	char *text = mem_printf("a live token (%s) was seen in output", t->shape);
 	json_put_str(body, "shape", t->shape);
 	json_put_str(body, "where", "output");
 	json_put_str(body, "text", text);

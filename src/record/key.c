@@ -28,8 +28,7 @@ static int key_read_key(const char *path, uint8_t seed_out[SIGN_SEED_LEN], struc
 	secret_wipe(text.data, text.len);
 	if (!good)
 		return err_set(err, ERR_PARSE,
-			       "'%s' is not a signing key: move it away and a new one is made",
-			       path);
+			       "'%s' is not a signing key: move it away to get a new one", path);
 	return 0;
 }
 
@@ -42,7 +41,7 @@ static int key_make_key(const char *path, struct err *err)
 	CLEANUP(fd_close)
 	int fd = open(tmp, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600);
 	if (fd < 0)
-		return err_sys(err, "cannot make the signing key '%s'", path);
+		return err_sys(err, "can't create the signing key '%s'", path);
 	random_bytes(seed, sizeof(seed));
 	buf_puts(&text, key_magic);
 	hex_append(&text, seed, sizeof(seed));
@@ -51,9 +50,9 @@ static int key_make_key(const char *path, struct err *err)
 	secret_wipe(seed, sizeof(seed));
 	secret_wipe(text.data, text.len);
 	if (rc == 0 && fsync(fd) < 0)
-		rc = err_sys(err, "cannot write '%s'", tmp);
+		rc = err_sys(err, "can't write '%s'", tmp);
 	if (rc == 0 && link(tmp, path) < 0 && errno != EEXIST)
-		rc = err_sys(err, "cannot make the signing key '%s'", path);
+		rc = err_sys(err, "can't create the signing key '%s'", path);
 	unlink(tmp);
 	return rc;
 }
@@ -108,9 +107,9 @@ void anchor_append(const char *lines, size_t len)
 	int fd = open(path, O_WRONLY | O_CREAT | O_APPEND | O_DSYNC | O_CLOEXEC | O_NOFOLLOW, 0600);
 	struct err err = ERR_INIT;
 	if (fd < 0)
-		err_sys(&err, "cannot open the anchor '%s'", path);
+		err_sys(&err, "can't open the anchor '%s'", path);
 	else if (fd_write_all(fd, lines, len, &err) < 0)
-		err_wrap(&err, "cannot write the anchor '%s'", path);
+		err_wrap(&err, "can't write the anchor '%s'", path);
 	if (err.code != ERR_NONE)
 		log_warn("%s", err.text);
 }

@@ -63,13 +63,13 @@ static int refuse_network(const char *dir, struct err *err)
 		      { 0x0bd00bd0, "Lustre" },	  { 0x786f4256, "vboxsf" } };
 	struct statfs fs;
 	if (statfs(dir, &fs) < 0)
-		return err_sys(err, "cannot look at '%s'", dir);
+		return err_sys(err, "can't read '%s'", dir);
 	for (size_t i = 0; i < ARRAY_LEN(table); i++)
 		if ((uint32_t)fs.f_type == (uint32_t)table[i].magic)
 			return err_set(
 				err, ERR_UNSUPPORTED,
-				"'%s' is on a network file system (%s) that cannot keep a session safe: choose a local "
-				"folder with --sessions DIR",
+				"'%s' is on a network file system (%s), which can't guarantee a recording: choose a local "
+				"directory with --sessions DIR",
 				dir, table[i].name);
 	return 0;
 }
@@ -128,7 +128,7 @@ static int record_open_make_file(struct record *r, const char *dir, const char *
 		if (fd >= 0)
 			break;
 		if (errno != EEXIST || (record_open_fixed && record_open_fixed->id))
-			return err_sys(err, "cannot make session file '%s'", r->path);
+			return err_sys(err, "can't create session file '%s'", r->path);
 	}
 	r->id = mem_printf("s-%s", id);
 	return 0;
@@ -278,7 +278,7 @@ int record_create(struct record **out, struct loop *l, const char *dir, const ch
 		return -1;
 	CLEANUP(free_ptr) char *real = realpath(dir, NULL);
 	if (!real)
-		return err_sys(err, "cannot find '%s'", dir);
+		return err_sys(err, "can't find '%s'", dir);
 	if (record_open_make_file(r, real, name, err) < 0)
 		return -1;
 	random_bytes(r->uuid, UUID_LEN);
@@ -312,10 +312,10 @@ int record_resume(struct record **out, struct loop *l, const char *path,
 	CLEANUP(free_half) struct record *r = new_half();
 	uint8_t seed[SIGN_SEED_LEN], key[SIGN_KEY_LEN];
 	if (access(path, F_OK) < 0)
-		return err_sys(err, "cannot open session file '%s'", path);
+		return err_sys(err, "can't open session file '%s'", path);
 	r->path = realpath(path, NULL);
 	if (!r->path)
-		return err_sys(err, "cannot find '%s'", path);
+		return err_sys(err, "can't find '%s'", path);
 	CLEANUP(free_ptr)
 	char *dir = mem_strndup(r->path, (size_t)(strrchr(r->path, '/') - r->path));
 	if (refuse_network(*dir ? dir : "/", err) < 0 || key_load(seed, err) < 0)
@@ -393,7 +393,7 @@ int record_close(struct record **rp, json_t *end_body, struct err *err)
 	int rc = 0;
 	if (!whole)
 		rc = err_set(err, record_state(r) == RECORD_STALLED ? ERR_FULL : ERR_IO,
-			     "the end of session '%s' could not be written: %s", r->path, r->why);
+			     "can't write the end of session '%s': %s", r->path, r->why);
 	int64_t until = clock_mono_us() + INDEX_US;
 	/* what is left: record/deferred_index.h */
 	while (whole && clock_mono_us() < until && store_index(r->store, INDEX_BYTES))

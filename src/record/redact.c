@@ -17,7 +17,8 @@ int record_redact(struct record *r, const char *what, uint64_t id, const struct 
 		i++;
 	if (i == ARRAY_LEN(table))
 		return err_set(err, ERR_INVALID,
-			       "cannot remove a '%s': event, segment, object or message", what);
+			       "can't redact a '%s': expected event, segment, object, or message",
+			       what);
 	struct session *s;
 	if (session_open(&s, r->path, err) < 0)
 		return -1;
@@ -27,7 +28,7 @@ int record_redact(struct record *r, const char *what, uint64_t id, const struct 
 		return err_set(err, ERR_NOENT, "session '%s' has no such %s", r->id, what);
 	if (!strcmp(what, "event") && row == 1)
 		return err_set(err, ERR_INVALID,
-			       "the first event cannot be removed: it says which session this is");
+			       "can't redact the first event: it identifies the session");
 	json_t *body = json_object();
 	json_put_str(body, "what", what);
 	json_put_int(body, "id", (int64_t)row);

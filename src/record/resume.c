@@ -13,7 +13,7 @@ static int record_resume_reaches(struct session *s, const struct lease_note *was
 		return 0;
 	return err_set(err, ERR_DAMAGED,
 		       "session file '%s' ends at event %" PRIu64 ", but event %" PRIu64
-		       " was committed: its write-ahead log was cut off or damaged; "
+		       " was committed: its write-ahead log is truncated or damaged; "
 		       "'sandglass fork %s#%" PRIu64
 		       "' makes a new session of the remaining events",
 		       session_path(s), head, was->seq, session_id(s), head);
@@ -33,12 +33,12 @@ int resume_check(const char *path, const struct lease_note *was, char *torn, siz
 	if (rc == 0 && log.was_synced)
 		rc = err_set(
 			err, ERR_DAMAGED,
-			"session file '%s': its write-ahead log %s at byte 0, so nothing in it can be read",
+			"session file '%s': its write-ahead log %s at byte 0 and can't be read",
 			path, log.why);
 	if (rc == 0 && log.turned_at && !was->seq)
 		rc = err_set(err, ERR_DAMAGED,
 			     "session file '%s': a bit of byte %" PRIu64
-			     " of its write-ahead log is turned, what follows it cannot be read; "
+			     " of its write-ahead log is flipped, and the rest can't be read; "
 			     "'sandglass fork %s' makes a new session of the remaining events",
 			     path, log.turned_at, session_id(s));
 	session_close(&s);

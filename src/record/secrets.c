@@ -124,7 +124,7 @@ static int secrets_insert(struct secrets *s, const char *name, const char *value
 	if (len < SECRET_SHORTEST)
 		return err_set(
 			err, ERR_INVALID,
-			"secret '%s' is shorter than %d bytes: hiding it would hide ordinary text",
+			"secret '%s' is shorter than %d bytes: masking it would mask ordinary text",
 			name, SECRET_SHORTEST);
 	if (len > SECRET_LONGEST)
 		return err_set(err, ERR_INVALID, "secret '%s' is longer than %d bytes", name,

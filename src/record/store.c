@@ -83,19 +83,18 @@ enum store_rc store_failed(struct store *s, int rc)
 		(rc & 0xff) == SQLITE_FULL ||
 		((rc & 0xff) == SQLITE_IOERR && (sys == ENOSPC || sys == EDQUOT || sys == EFBIG));
 	if (room) {
-		snprintf(s->why, sizeof(s->why), "no space left for '%s' (%s), retrying", s->path,
+		snprintf(s->why, sizeof(s->why), "no space left for '%s' (%s); retrying", s->path,
 			 sys == EDQUOT	? "quota"
 			 : sys == EFBIG ? "file size limit"
 					: "disk full");
 		return STORE_RETRY;
 	}
 	if ((rc & 0xff) == SQLITE_BUSY || (rc & 0xff) == SQLITE_LOCKED) {
-		snprintf(s->why, sizeof(s->why), "another program holds '%s' locked, retrying",
-			 s->path);
+		snprintf(s->why, sizeof(s->why), "another program locks '%s'; retrying", s->path);
 		return STORE_RETRY;
 	}
-	snprintf(s->why, sizeof(s->why), "cannot write '%s': %s%s%s", s->path,
-		 sqlite3_errmsg(s->db), sys ? ": " : "", sys ? strerrordesc_np(sys) : "");
+	snprintf(s->why, sizeof(s->why), "can't write '%s': %s%s%s", s->path, sqlite3_errmsg(s->db),
+		 sys ? ": " : "", sys ? strerrordesc_np(sys) : "");
 	return STORE_FATAL;
 }
 

@@ -51,7 +51,7 @@ static const char *const store_copy_copies[] = {
 
 static int store_copy_fail(struct store *s, const char *from, struct err *err)
 {
-	return err_set(err, ERR_IO, "cannot copy session '%s': %s", from, sqlite3_errmsg(s->db));
+	return err_set(err, ERR_IO, "can't copy session '%s': %s", from, sqlite3_errmsg(s->db));
 }
 
 static int64_t store_copy_number(struct store *s, const char *sql, uint64_t seq)

@@ -24,7 +24,7 @@ static int store_file_fail(struct store *s, struct err *err, const char *what)
 							  : ERR_IO;
 	if ((rc & 0xff) == SQLITE_NOTADB || (rc & 0xff) == SQLITE_CORRUPT)
 		code = ERR_DAMAGED;
-	return err_set(err, code, "cannot %s session file '%s': %s", what, s->path,
+	return err_set(err, code, "can't %s session file '%s': %s", what, s->path,
 		       sqlite3_errmsg(s->db));
 }
 
@@ -70,9 +70,8 @@ static int connect_db(struct store *s, struct err *err)
 	if (sqlite3_open_v2(s->path, &s->db, flags, RECORD_VFS) != SQLITE_OK)
 		return store_file_fail(s, err, "open");
 	if (trigram_register(s->db) != SQLITE_OK)
-		return err_set(
-			err, ERR_UNSUPPORTED,
-			"this machine's SQLite has no full text search (FTS5 with trigrams)");
+		return err_set(err, ERR_UNSUPPORTED,
+			       "SQLite on this host has no full-text search (FTS5 with trigrams)");
 	sqlite3_db_config(s->db, SQLITE_DBCONFIG_DEFENSIVE, 1, NULL);
 	sqlite3_db_config(s->db, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, NULL);
 	sqlite3_db_config(s->db, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, NULL);
@@ -92,7 +91,7 @@ static int enter_wal(struct store *s, struct err *err)
 		return (sqlite3_errcode(s->db) & 0xff) != SQLITE_BUSY
 			       ? -1
 			       : err_set(err, ERR_BUSY,
-					 "session file '%s' is being read by another program (a console that saw it run: leave it with 'q'); then again",
+					 "another program reads session file '%s': close it ('q' leaves a console), then try again",
 					 s->path);
 	/* instead of SQLite's own, which moves pages while a barrier waits */
 	sqlite3_wal_hook(s->db, store_on_log, s);
@@ -217,8 +216,8 @@ static int store_file_read_state(struct store *s, char **id_out, struct err *err
 	}
 	sqlite3_finalize(st);
 	if (!good)
-		return err_set(err, ERR_DAMAGED,
-			       "session file '%s' does not say which session it is", s->path);
+		return err_set(err, ERR_DAMAGED, "session file '%s' doesn't identify its session",
+			       s->path);
 	start_chain(s, key);
 	rc = sqlite3_prepare_v2(s->db, "SELECT seq, chain FROM event ORDER BY seq DESC LIMIT 1", -1,
 				&st, NULL);
@@ -276,17 +275,17 @@ static int leave_wal_by_hand(const char *path, struct err *err)
 	uint8_t page[SUMS_PAGE];
 	CLEANUP(fd_close) int fd = open(path, O_RDWR | O_CLOEXEC | O_NOFOLLOW);
 	if (fd < 0 || pread(fd, page, sizeof(page), 0) != sizeof(page))
-		return err_sys(err, "cannot close session file '%s'", path);
+		return err_sys(err, "can't close session file '%s'", path);
 	page[18] = page[19] = 1;
 	if (page[20] == SUMS_TAIL)
 		page_checksum_make(page);
 	if (pwrite(fd, page, sizeof(page), 0) != sizeof(page) || fsync(fd) < 0)
-		return err_sys(err, "cannot close session file '%s'", path);
+		return err_sys(err, "can't close session file '%s'", path);
 	static const char *const tail[] = { "-wal", "-shm" };
 	for (size_t i = 0; i < ARRAY_LEN(tail); i++) {
 		CLEANUP(free_ptr) char *beside = mem_printf("%s%s", path, tail[i]);
 		if (unlink(beside) < 0 && errno != ENOENT)
-			return err_sys(err, "cannot remove '%s'", beside);
+			return err_sys(err, "can't remove '%s'", beside);
 	}
 	return 0;
 }
@@ -298,7 +297,7 @@ static int leave_wal(struct store *s, struct err *err)
 	for (int tries = 0; rc == STORE_RETRY && tries < 40; tries++)
 		rc = store_scrub(s);
 	if (rc != STORE_OK)
-		return err_set(err, ERR_BUSY, "session file '%s' stays in two parts: %s", s->path,
+		return err_set(err, ERR_BUSY, "session file '%s' remains in two parts: %s", s->path,
 			       s->why);
 	for (size_t i = 0; i < SQL_NR; i++) {
 		sqlite3_finalize(s->stmt[i]);

@@ -486,17 +486,17 @@ int vfs_mend_sums(const char *path, struct err *err)
 	struct stat st;
 	CLEANUP(fd_close) int fd = open(path, O_RDWR | O_CLOEXEC | O_NOFOLLOW);
 	if (fd < 0 || fstat(fd, &st) < 0)
-		return err_sys(err, "cannot open session file '%s'", path);
+		return err_sys(err, "can't open session file '%s'", path);
 	for (off_t at = 0; at + SUMS_PAGE <= st.st_size; at += SUMS_PAGE) {
 		if (pread(fd, page, sizeof(page), at) != sizeof(page))
-			return err_sys(err, "cannot read session file '%s'", path);
+			return err_sys(err, "can't read session file '%s'", path);
 		if (at == 0 && vfs_says(page) != KEPT)
 			return 0;
 		if (page_checksum_hold(page))
 			continue;
 		page_checksum_make(page);
 		if (pwrite(fd, page, sizeof(page), at) != sizeof(page))
-			return err_sys(err, "cannot write session file '%s'", path);
+			return err_sys(err, "can't write session file '%s'", path);
 	}
 	return 0;
 }

@@ -29,7 +29,7 @@ like "$("$sg" replay "$id" --screen --size 120x36)" 'DISK nearly full' 'the flee
 # full: recording stalls without damage, and resumes at the same event
 dd if=/dev/zero of="$t/disk/more" bs=64k 2>/dev/null
 for i in 1 2 3 4 5 6 7 8; do timeout 60 "$sg" mark 2 "$(head -c 60000 /dev/zero | tr '\0' x)" -S "$id" >/dev/null 2>&1 & done
-stalled() { "$sg" ls | grep -qE "^$id +stalled .*: no space left for '.*' \(disk full\), retrying"; }
+stalled() { "$sg" ls | grep -qE "^$id +stalled .*: no space left for '.*' \(disk full\); retrying"; }
 wait_for 30 stalled
 ok $? 'on a full disk ls says that it stands still, and why'
 is "$("$sg" ls --json | grep -c '"state":"stalled","path".*"why":"no space left')" 1 'in JSON, too'

@@ -76,7 +76,7 @@ chmod 700 "$t/others"
 reader=$!
 wait_for 20 test -s "$t/reads"
 "$sg" index flood >"$t/out" 2>&1
-is "$? $(cat "$t/out")" '1 sandglass: s-f00001: another program has kept its file open for reading for some seconds: nothing was changed; try again when it is done' \
+is "$? $(cat "$t/out")" '1 sandglass: s-f00001: another program keeps the file open for reading: nothing changed; try again when it has closed the file' \
 	'a file that is being read by others is left alone'
 is "$(ask "SELECT value FROM mark WHERE name = 'indexed'")" 0 'its index is as it was'
 touch "$t/enough"

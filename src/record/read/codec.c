@@ -62,18 +62,16 @@ int codec_unpack(enum codec codec, const void *data, size_t len, size_t size, st
 		 * memory that nobody fills */
 		if (ZSTD_getFrameContentSize(data, len) != size)
 			return err_set(err, ERR_DAMAGED,
-				       "packed bytes do not have the size that their row says");
+				       "compressed bytes don't have the size of their row");
 		buf_reserve(out, size + 1);
 		size_t n = ZSTD_decompress(out->data + out->len, size, data, len);
 		if (ZSTD_isError(n) || n != size)
-			return err_set(err, ERR_DAMAGED, "cannot unpack stored bytes: %s",
+			return err_set(err, ERR_DAMAGED, "can't decompress stored bytes: %s",
 				       ZSTD_isError(n) ? ZSTD_getErrorName(n) : "wrong size");
 		out->len += n;
 		out->data[out->len] = 0;
 		return 0;
 	}
 	}
-	return err_set(err, ERR_UNSUPPORTED,
-		       "stored bytes are packed in a way that this version does not know (%d)",
-		       (int)codec);
+	return err_set(err, ERR_UNSUPPORTED, "unknown compression of stored bytes: %d", (int)codec);
 }

@@ -105,7 +105,7 @@ static int read_copy_file(const char *from, const char *to, const atomic_bool *s
 		return -1;
 	CLEANUP(fd_close) int out = open(to, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
 	if (out < 0)
-		return err_sys(err, "cannot make '%s'", to);
+		return err_sys(err, "can't create '%s'", to);
 	for (;;) {
 		char chunk[64 << 10];
 		if (stop && atomic_load(stop))
@@ -114,7 +114,7 @@ static int read_copy_file(const char *from, const char *to, const atomic_bool *s
 		if (n < 0 && errno == EINTR)
 			continue;
 		if (n < 0)
-			return err_sys(err, "cannot read '%s'", from);
+			return err_sys(err, "can't read '%s'", from);
 		if (n == 0)
 			return 0;
 		if (fd_write_all(out, chunk, (size_t)n, err) < 0)
@@ -147,10 +147,9 @@ static int copy_both(const char *path, const char *to, const atomic_bool *stop, 
 		if (!memcmp(before, after, sizeof(before)))
 			return 0;
 	}
-	return err_set(
-		err, ERR_BUSY,
-		"session file '%s' is being written too fast to be copied: attach to it instead",
-		path);
+	return err_set(err, ERR_BUSY,
+		       "session file '%s' changes too fast to copy: attach to the session instead",
+		       path);
 }
 
 int copy_make(char **dir_out, const char *path, const atomic_bool *stop, struct err *err)
@@ -159,7 +158,7 @@ int copy_make(char **dir_out, const char *path, const atomic_bool *stop, struct 
 	CLEANUP(free_ptr)
 	char *dir = mem_printf("%s/sandglass-read-XXXXXX", tmp && *tmp == '/' ? tmp : "/tmp");
 	if (!make_known(dir))
-		return err_sys(err, "cannot make a private folder for a copy of '%s'", path);
+		return err_sys(err, "can't create a private directory for a copy of '%s'", path);
 	*dir_out = take(&dir);
 	CLEANUP(free_ptr) char *to = path_join(*dir_out, COPY_NAME);
 	return copy_both(path, to, stop, err);

@@ -61,9 +61,8 @@ static bool read_note(const struct buf *text, struct lease_note *out)
 
 static int lease_refuse(const char *session_path, struct err *err)
 {
-	return err_set(err, ERR_BUSY,
-		       "session '%s' is being written by process %d: attach to it instead",
-		       session_path, lease_pid(session_path));
+	return err_set(err, ERR_BUSY, "process %d writes session '%s': attach to it instead",
+		       lease_pid(session_path), session_path);
 }
 
 /* Has process @pid ended, or been killed? Its last thread may still wait for the disk, and holds
@@ -102,7 +101,7 @@ static int lease_lock(int fd, const char *session_path, int first, struct err *e
 		nanosleep(&pause, NULL);
 	}
 	if (rc < 0)
-		return err_sys(err, "cannot lock '%s-lease'", session_path);
+		return err_sys(err, "can't lock '%s-lease'", session_path);
 	want.l_type = F_UNLCK;
 	fcntl(fd, F_OFD_SETLK, &want);
 	return 0;
@@ -116,7 +115,7 @@ static int open_locked(const char *path, const char *session_path, int first, st
 		CLEANUP(fd_close)
 		int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
 		if (fd < 0)
-			return err_sys(err, "cannot make '%s'", path);
+			return err_sys(err, "can't create '%s'", path);
 		if (lease_lock(fd, session_path, first, err) < 0)
 			return -1;
 		if (fstat(fd, &mine) == 0 && stat(path, &there) == 0 &&
@@ -145,7 +144,7 @@ static int lease_take_from(const char *session_path, int first, struct lease_not
 	boot_id(boot);
 	snprintf(text, sizeof(text), "%ld %s\n", (long)getpid(), boot);
 	if (pwrite(fd, text, sizeof(text), 0) != sizeof(text))
-		return err_sys(err, "cannot write '%s'", path);
+		return err_sys(err, "can't write '%s'", path);
 	if (was_out)
 		*was_out = was;
 	int got = fd;

@@ -18,7 +18,7 @@ static json_t *read_list_read_row(struct session *s, const struct hash *name, in
 		return NULL;
 	}
 	if (row >= *before) {
-		err_set(err, ERR_DAMAGED, "a list of messages begins with a later one");
+		err_set(err, ERR_DAMAGED, "a list of messages starts with a later one");
 		return NULL;
 	}
 	*before = row;
@@ -26,7 +26,7 @@ static json_t *read_list_read_row(struct session *s, const struct hash *name, in
 	if (o && json_is_array(json_object_get(o, "plus")))
 		return o;
 	json_decref(o);
-	err_set(err, ERR_DAMAGED, "not a list of messages, although named as one");
+	err_set(err, ERR_DAMAGED, "expected a list of messages");
 	return NULL;
 }
 
@@ -45,7 +45,7 @@ static int read_list_extend(json_t *list, const json_t *row, struct err *err)
 		json_int_t n = json_is_integer(keep) ? json_integer_value(keep) : -1;
 		if (n < 0 || (size_t)n > nr)
 			return err_set(err, ERR_DAMAGED,
-				       "a list of messages keeps more than there was");
+				       "a list of messages keeps more messages than exist");
 		while (nr > (size_t)n)
 			json_array_remove(list, --nr);
 	}
@@ -87,7 +87,7 @@ json_t *session_list(struct session *s, const json_t *value, struct err *err)
 	if (json_is_array(value))
 		return json_incref((json_t *)(uintptr_t)value);
 	if (!read_list_name_of(value, &name)) {
-		err_set(err, ERR_DAMAGED, "neither a list of messages nor the name of one");
+		err_set(err, ERR_DAMAGED, "expected a list of messages or its name");
 		return NULL;
 	}
 	CLEANUP(json_release) json_t *rows = json_array(), *list = NULL;

@@ -83,7 +83,7 @@ int odb_open(git_odb **out, struct session *s, struct err *err)
 		const git_error *why = git_error_last();
 		git_odb_free(odb);
 		free(b);
-		return err_set(err, ERR_IO, "cannot make an object database: %s",
+		return err_set(err, ERR_IO, "can't create an object database: %s",
 			       why ? why->message : "unknown");
 	}
 	*out = odb;

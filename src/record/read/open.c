@@ -44,7 +44,7 @@ static int read_open_look(const char *path, struct err *err)
 	if (st.st_size == 0)
 		return err_set(err, ERR_DAMAGED, "session file '%s' is empty", path);
 	if (access(path, R_OK) < 0)
-		return err_sys(err, "cannot open session file '%s'", path);
+		return err_sys(err, "can't open session file '%s'", path);
 	return 0;
 }
 
@@ -77,7 +77,7 @@ static int read_open_check_header(const char *path, uint32_t application, uint32
 	if (format > FORMAT)
 		return err_set(
 			err, ERR_UNSUPPORTED,
-			"session file '%s' has format %u, this version reads up to %d: use a newer sandglass%s",
+			"session file '%s' has format %u; this version reads formats up to %d: use a newer sandglass%s",
 			path, format, FORMAT, doubt);
 	return 0;
 }
@@ -91,7 +91,7 @@ static int read_open_explain(struct session *s, const char *path, struct err *er
 	if (n == (ssize_t)sizeof(head) && is_damaged(path, err))
 		return -1;
 	if (n >= 16 && n < (ssize_t)sizeof(head) && !memcmp(head, "SQLite format 3", 16))
-		return err_set(err, ERR_DAMAGED, "'%s' is cut off at byte %zd", path, n);
+		return err_set(err, ERR_DAMAGED, "'%s' is truncated at byte %zd", path, n);
 	if (n < (ssize_t)sizeof(head) || memcmp(head, "SQLite format 3", 16))
 		return err_set(err, ERR_INVALID, "'%s' is not a session file", path);
 	if (read_open_check_header(path, read_open_be32(head + 68), read_open_be32(head + 60),
@@ -319,7 +319,7 @@ int session_rejoin(struct session *s, struct err *err)
 		return -1;
 	if (memcmp(now->uuid, s->uuid, UUID_LEN)) {
 		session_close(&now);
-		return err_set(err, ERR_INVALID, "'%s' is another session now", s->path);
+		return err_set(err, ERR_INVALID, "'%s' now contains another session", s->path);
 	}
 	sqlite3 *db = s->db;
 	for (size_t i = 0; i < READ_SQL_NR; i++) {

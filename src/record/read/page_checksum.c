@@ -120,7 +120,7 @@ int page_checksum_look_file(const char *path, struct sums *out, uint64_t *size_o
 	struct stat st;
 	CLEANUP(fd_close) int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
 	if (fd < 0 || fstat(fd, &st) < 0)
-		return err_sys(err, "cannot open session file '%s'", path);
+		return err_sys(err, "can't open session file '%s'", path);
 	*size_out = (uint64_t)st.st_size;
 	page_checksum_look(read_fd, NULL, &fd, *size_out, false, out);
 	return 0;
@@ -175,7 +175,7 @@ static void walk_log(struct log_walk *w, uint64_t size, struct log_end *out)
 		bool ours = n >= FRAME_HEADER && !memcmp(frame + 8, w->salt, sizeof(w->salt));
 		out->bad_at = at;
 		if (n < (ssize_t)sizeof(frame)) {
-			out->why = "is cut off";
+			out->why = "is truncated";
 			return;
 		}
 		if (!ours) {
@@ -209,7 +209,7 @@ int page_checksum_look_log(const char *path, struct log_end *out, struct err *er
 	uint8_t header[LOG_HEADER];
 	*out = (struct log_end){ 0 };
 	if (w.fd < 0)
-		return errno == ENOENT ? 0 : err_sys(err, "cannot open '%s'", name);
+		return errno == ENOENT ? 0 : err_sys(err, "can't open '%s'", name);
 	out->there = fstat(w.fd, &st) == 0 && st.st_size > 0;
 	if (out->there) {
 		ssize_t n = pread(w.fd, header, sizeof(header), 0);
@@ -217,7 +217,7 @@ int page_checksum_look_log(const char *path, struct log_end *out, struct err *er
 		out->end = LOG_HEADER;
 		if (n < (ssize_t)sizeof(header) || !log_header(&w, header)) {
 			out->bad_at = 1;
-			out->why = n < (ssize_t)sizeof(header) ? "is cut off" : "is damaged";
+			out->why = n < (ssize_t)sizeof(header) ? "is truncated" : "is damaged";
 			out->was_synced = st.st_size >= FRAME;
 		} else {
 			walk_log(&w, (uint64_t)st.st_size, out);

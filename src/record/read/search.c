@@ -135,7 +135,7 @@ bool look_holds(struct look *q, uint64_t seq)
 	int rc = text_of_event(&q->reader, seq, &q->text, &err);
 	if (rc < 0 && q->why.code == ERR_NONE) {
 		q->why = err;
-		(void)err_wrap(&q->why, "what event %llu says cannot be searched",
+		(void)err_wrap(&q->why, "can't search the text of event %llu",
 			       (unsigned long long)seq);
 	}
 	if (rc != 1)

@@ -46,13 +46,13 @@ int session_failed(struct session *s, struct err *err)
 	if (rc == SQLITE_INTERRUPT && s->endless)
 		return err_set(
 			err, ERR_DAMAGED,
-			"session file '%s' is damaged: a query takes longer than a file of its size can need",
+			"session file '%s' is damaged: a query took longer than a file of this size needs",
 			s->path);
 	if ((rc & 0xff) == SQLITE_CORRUPT || (rc & 0xff) == SQLITE_NOTADB)
 		code = ERR_DAMAGED;
 	else if ((rc & 0xff) == SQLITE_BUSY)
 		code = ERR_BUSY;
-	return err_set(err, code, "cannot read session file '%s': %s", s->path,
+	return err_set(err, code, "can't read session file '%s': %s", s->path,
 		       sqlite3_errmsg(s->db));
 }
 
@@ -247,7 +247,7 @@ int session_object(struct session *s, const struct object_id *id, enum object_ty
 	} else if (rc == SQLITE_DONE) {
 		char hex[41];
 		object_hex(id, hex);
-		err_set(err, ERR_NOENT, "session '%s' does not hold object %s", s->id, hex);
+		err_set(err, ERR_NOENT, "session '%s' has no object %s", s->id, hex);
 	} else {
 		session_failed(s, err);
 	}
@@ -286,7 +286,7 @@ int session_message_row(struct session *s, const struct hash *id, int64_t *row_o
 		*row_out = sqlite3_column_int64(st, 3);
 		result = read_session_unpack(st, 1, (size_t)sqlite3_column_int64(st, 0), out, err);
 	} else if (rc == SQLITE_DONE)
-		err_set(err, ERR_NOENT, "session '%s' does not hold that message", s->id);
+		err_set(err, ERR_NOENT, "session '%s' has no such message", s->id);
 	else
 		session_failed(s, err);
 	sqlite3_reset(st);
@@ -407,7 +407,7 @@ int session_output(struct session *s, uint64_t action, int stream, uint64_t off,
 		result = segment_bytes(st, 1, 2, &piece, err);
 		size_t len = piece.len;
 		if (result == 0 && from > INT64_MAX - CODEC_MAX)
-			result = err_set(err, ERR_DAMAGED, "a place in an output is out of range");
+			result = err_set(err, ERR_DAMAGED, "an output offset is out of range");
 		if (result < 0 || from + len <= off)
 			continue;
 		size_t skip = from < off ? (size_t)(off - from) : 0;

@@ -10,7 +10,7 @@ static sqlite3_stmt *read_text_prepared(struct text_reader *t, sqlite3_stmt **st
 {
 	if (!*st &&
 	    sqlite3_prepare_v3(t->db, sql, -1, SQLITE_PREPARE_PERSISTENT, st, NULL) != SQLITE_OK)
-		err_set(err, ERR_IO, "cannot read the session file: %s", sqlite3_errmsg(t->db));
+		err_set(err, ERR_IO, "can't read the session file: %s", sqlite3_errmsg(t->db));
 	return *st;
 }
 
@@ -30,7 +30,7 @@ static int segment_text(struct text_reader *t, uint64_t seq, struct buf *out, st
 	sqlite3_bind_int64(st, 1, (int64_t)seq);
 	int result = 0, rc = sqlite3_step(st);
 	if (rc != SQLITE_ROW && rc != SQLITE_DONE)
-		result = err_set(err, ERR_IO, "cannot read the session file: %s",
+		result = err_set(err, ERR_IO, "can't read the session file: %s",
 				 sqlite3_errmsg(t->db));
 	else if (rc == SQLITE_ROW && sqlite3_column_type(st, 2) != SQLITE_NULL)
 		result = codec_unpack((enum codec)sqlite3_column_int(st, 1),
@@ -53,7 +53,7 @@ int text_of_event(struct text_reader *t, uint64_t seq, struct buf *out, struct e
 	sqlite3_bind_int64(st, 1, (int64_t)seq);
 	int result = 0, kind = 0, rc = sqlite3_step(st);
 	if (rc != SQLITE_ROW && rc != SQLITE_DONE) {
-		result = err_set(err, ERR_IO, "cannot read the session file: %s",
+		result = err_set(err, ERR_IO, "can't read the session file: %s",
 				 sqlite3_errmsg(t->db));
 	} else if (rc == SQLITE_ROW && sqlite3_column_type(st, 1) != SQLITE_NULL) {
 		kind = sqlite3_column_int(st, 0);

@@ -69,8 +69,8 @@ bool verify_end(struct verify *v, sqlite3_stmt *st, const char *name, const char
 	va_start(ap, fmt);
 	vsnprintf(place, sizeof(place), fmt, ap);
 	va_end(ap);
-	verify_say(v, name, VERIFY_FAIL, 0, "cannot be read behind %s: %s", place,
-		   v->s->endless ? "it takes longer than a file of its size can need"
+	verify_say(v, name, VERIFY_FAIL, 0, "unreadable after %s: %s", place,
+		   v->s->endless ? "it took longer than a file of this size needs"
 				 : sqlite3_errmsg(v->s->db));
 	return false;
 }
@@ -116,19 +116,20 @@ static const char *check_row(sqlite3_stmt *st, uint64_t expect, struct hash *cha
 	const void *salt = sqlite3_column_blob(st, 9);
 	if (ev->seq != expect)
 		return ev->seq > expect ? "events are missing before it"
-					: "its number was given twice";
+					: "its number is used twice";
 	if (!verify_hash_column(st, 10, &body_hash) || !verify_hash_column(st, 11, &stored))
-		return "its hashes are not hashes";
+		return "its hashes are malformed";
 	*redacted = !ev->body && !salt;
 	if (!*redacted) {
 		if (!ev->body || !salt || sqlite3_column_bytes(st, 9) != SALT_LEN)
-			return "half of it was removed";
+			return "it is partly removed";
 		chain_body(salt, ev->body, ev->len, &body);
 		if (!hash_eq(&body, &body_hash))
-			return "its body is not what was written";
+			return "its body doesn't match its hash";
 	}
 	chain_step(chain, ev, &body_hash);
-	return hash_eq(chain, &stored) ? NULL : "it does not follow from the event before it";
+	return hash_eq(chain, &stored) ? NULL
+				       : "its chain hash doesn't follow from the previous event";
 }
 
 /* The pass over all events after @from, whose chain is @chain. @see: gather for the other
@@ -173,7 +174,7 @@ static int verify_walk(struct verify *v, uint64_t from, struct hash chain, bool 
 	bool read = rc == SQLITE_DONE || rc == SQLITE_ROW;
 	if (!read) {
 		session_failed(v->s, err);
-		err_wrap(err, "behind event %" PRIu64, v->head);
+		err_wrap(err, "after event %" PRIu64, v->head);
 	}
 	sqlite3_finalize(st);
 	return read ? 0 : -1;
@@ -190,7 +191,7 @@ static int verify_chain(struct verify *v, struct err *err)
 	if (why)
 		verify_say(v, "chain", VERIFY_FAIL, bad, "event %" PRIu64 ": %s", bad, why);
 	else
-		verify_say(v, "chain", VERIFY_OK, 0, "%" PRIu64 " %s, chain unbroken%s",
+		verify_say(v, "chain", VERIFY_OK, 0, "%" PRIu64 " %s, chain intact%s",
 			   VERIFY_NR(v->totals->events, "event", "events"),
 			   v->totals->redacted ? ", some bodies redacted" : "");
 	return 0;
@@ -230,12 +231,12 @@ int verify_session(struct session *s, const struct verify_opts *opts, verify_rep
 	int rc = 0;
 	for (size_t i = 0; rc == 0 && i < ARRAY_LEN(check) && !session_stopped(s); i++) {
 		if (check[i].content && v.opts->quick)
-			verify_say(&v, check[i].content, VERIFY_SKIP, 0, "not looked at (--quick)");
+			verify_say(&v, check[i].content, VERIFY_SKIP, 0, "not checked (--quick)");
 		else
 			rc = check[i].fn(&v, err);
 	}
 	if (session_stopped(s))
-		rc = err_set(err, ERR_CANCELLED, "it was stopped");
+		rc = err_set(err, ERR_CANCELLED, "stopped");
 	if (whole)
 		sqlite3_exec(s->db, "COMMIT", NULL, NULL, NULL);
 	verify_finish(&v);
@@ -284,7 +285,7 @@ int verify_tail(struct session *s, struct err *err)
 	if (rc == 0)
 		rc = verify_anchor(&v, err);
 	if (rc == 0 && failure.text[0])
-		rc = err_set(err, ERR_DAMAGED, "session file '%s' is not whole: %s", s->path,
+		rc = err_set(err, ERR_DAMAGED, "session file '%s' is not intact: %s", s->path,
 			     failure.text);
 	verify_finish(&v);
 	return rc;

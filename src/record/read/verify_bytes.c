@@ -56,7 +56,7 @@ static void owner_of(struct verify *v, uint64_t page, char out[80])
 	if (rc == SQLITE_ROW)
 		snprintf(out, 80, "%.70s", (const char *)sqlite3_column_text(st, 0));
 	else if (rc != SQLITE_DONE)
-		snprintf(out, 80, "its contents are unknown");
+		snprintf(out, 80, "unknown contents");
 	sqlite3_finalize(st);
 }
 
@@ -120,8 +120,7 @@ static bool log_is_whole(struct verify *v, const char *path, const struct lease_
 	if (log->why && log->bad_at == 1) {
 		if (!live)
 			verify_say(v, "bytes", VERIFY_FAIL, 0,
-				   "the write-ahead log %s at byte 0: nothing in it is read",
-				   log->why);
+				   "the write-ahead log %s at byte 0; it was not read", log->why);
 		return live;
 	}
 	/* behind what was committed: a frame that was being written when its writer was killed */
@@ -129,21 +128,21 @@ static bool log_is_whole(struct verify *v, const char *path, const struct lease_
 	if (log->why && !under_way && log->turned_at) {
 		verify_say(v, "bytes", VERIFY_FAIL, 0,
 			   "the write-ahead log %s: a bit of byte %" PRIu64
-			   " is turned (frame %" PRIu64 "): from there on it is not read",
+			   " is flipped (frame %" PRIu64 "); the rest was not read",
 			   log->why, log->turned_at, log->frames + 1);
 		return false;
 	}
 	if (log->why && !under_way) {
 		verify_say(v, "bytes", VERIFY_FAIL, 0,
 			   "the write-ahead log %s at byte %" PRIu64 " (frame %" PRIu64
-			   "): what follows is not read",
+			   "); the rest was not read",
 			   log->why, log->bad_at, log->frames + 1);
 		return false;
 	}
 	if (!live && log->there && log->end < noted) {
 		verify_say(v, "bytes", VERIFY_FAIL, 0,
 			   "the write-ahead log ends at byte %" PRIu64
-			   ", its writer had written up to %" PRIu64,
+			   ", but its writer wrote up to byte %" PRIu64,
 			   log->end, noted);
 		return false;
 	}
@@ -158,21 +157,22 @@ static void verify_bytes_say_whole(struct verify *v, const struct sums *sums,
 		snprintf(behind, sizeof(behind), ", %" PRIu64 " frames of the log%s", log->frames,
 			 log->left ? " (frames after them are ignored)" : "");
 	if (torn)
-		verify_say(v, "bytes", VERIFY_SKIP, 0,
-			   "the write-ahead log %s at byte %" PRIu64 " (frame %" PRIu64
-			   "): either a power cut (only events not yet durable are lost) or more"
-			   " than two flipped bits; a later anchor would tell",
-			   log->why, log->bad_at, log->frames + 1);
+		verify_say(
+			v, "bytes", VERIFY_SKIP, 0,
+			"the write-ahead log %s at byte %" PRIu64 " (frame %" PRIu64
+			"): a power cut (which loses only events that were not durable yet) or more"
+			" than two flipped bits; a later anchor distinguishes them",
+			log->why, log->bad_at, log->frames + 1);
 	else if (!sums->kept)
 		verify_say(v, "bytes", VERIFY_SKIP, 0,
-			   "this file was made without sums: unused space in it is not looked at%s",
+			   "this file has no page checksums: its unused space was not checked%s",
 			   behind);
 	else if (!demanded)
 		verify_say(
 			v, "bytes", VERIFY_SKIP, 0,
-			"not ended, and its log was emptied (by another program?): unused space is not looked at");
+			"the session has not ended, and its log is empty (another program?): unused space was not checked");
 	else
-		verify_say(v, "bytes", VERIFY_OK, 0, "%" PRIu64 " pages are what was put there%s",
+		verify_say(v, "bytes", VERIFY_OK, 0, "%" PRIu64 " pages match their checksums%s",
 			   sums->pages, behind);
 }
 
@@ -183,7 +183,7 @@ static bool verify_bytes_reaches(struct verify *v, const struct lease_note *note
 		return true;
 	verify_say(v, "bytes", VERIFY_FAIL, head + 1,
 		   "gap: the file ends at event %" PRIu64
-		   ", its writer had committed event %" PRIu64,
+		   ", but its writer committed event %" PRIu64,
 		   head, note->seq);
 	return false;
 }
@@ -202,7 +202,7 @@ int verify_bytes(struct verify *v, struct err *err)
 	struct log_end log;
 	if (sqlite3_file_control(v->s->db, "main", SQLITE_FCNTL_FILE_POINTER, &file) != SQLITE_OK ||
 	    !file->pMethods || file->pMethods->xFileSize(file, &size) != SQLITE_OK)
-		return err_set(err, ERR_IO, "cannot read session file '%s'", v->s->path);
+		return err_set(err, ERR_IO, "can't read session file '%s'", v->s->path);
 	raw.file = file;
 	look_at_pages(&raw, (uint64_t)size, live, &sums);
 	if (!log_is_whole(v, path, note, live, &log))
@@ -210,23 +210,24 @@ int verify_bytes(struct verify *v, struct err *err)
 	bool demanded = sums.kept && (sums.ended || log.there || live);
 	if (demanded && sums.bad && live && !log.there) {
 		verify_say(v, "bytes", VERIFY_SKIP, 0,
-			   "another program has emptied the log: %" PRIu64
-			   " pages are looked at when the session has gone on",
+			   "another program emptied the log: %" PRIu64
+			   " pages can be checked after the session continues",
 			   sums.bad);
 	} else if (demanded && sums.bad) {
 		char owner[80];
 		owner_of(v, sums.first_bad, owner);
 		verify_say(v, "bytes", VERIFY_FAIL, 0,
 			   "page %" PRIu64 " (%s, bytes %" PRIu64 " to %" PRIu64
-			   ") is not what was put there%s",
+			   ") doesn't match its checksum%s",
 			   sums.first_bad, owner, (sums.first_bad - 1) * SUMS_PAGE,
-			   sums.first_bad * SUMS_PAGE - 1, sums.bad > 1 ? ", nor are others" : "");
+			   sums.first_bad * SUMS_PAGE - 1,
+			   sums.bad > 1 ? ", and others don't" : "");
 	} else if (!live && sums.cut && !log.frames) { /* else the rest may be in the log still */
 		verify_say(v, "bytes", VERIFY_FAIL, 0,
-			   "the file is cut off at byte %lld of %" PRIu64, (long long)size,
+			   "the file is truncated at byte %lld of %" PRIu64, (long long)size,
 			   sums.pages * SUMS_PAGE);
 	} else if (!live && sums.more && sums.ended) {
-		verify_say(v, "bytes", VERIFY_FAIL, 0, "there are %lld bytes behind the last page",
+		verify_say(v, "bytes", VERIFY_FAIL, 0, "%lld extra bytes after the last page",
 			   (long long)size - (long long)(sums.pages * SUMS_PAGE));
 	} else if (live || verify_bytes_reaches(v, note)) {
 		verify_bytes_say_whole(v, &sums, &log, demanded, is_torn(note, live, &log));
@@ -244,11 +245,11 @@ bool verify_unopened(const char *path, char *out, size_t cap)
 	if (sums.bad)
 		snprintf(out, cap,
 			 "page %" PRIu64 " (bytes %" PRIu64 " to %" PRIu64
-			 ") is not what was put there%s",
+			 ") doesn't match its checksum%s",
 			 sums.first_bad, (sums.first_bad - 1) * SUMS_PAGE,
-			 sums.first_bad * SUMS_PAGE - 1, sums.bad > 1 ? ", nor are others" : "");
+			 sums.first_bad * SUMS_PAGE - 1, sums.bad > 1 ? ", and others don't" : "");
 	else if (sums.cut)
-		snprintf(out, cap, "the file is cut off at byte %" PRIu64 " of %" PRIu64, size,
+		snprintf(out, cap, "the file is truncated at byte %" PRIu64 " of %" PRIu64, size,
 			 sums.pages * SUMS_PAGE);
 	else
 		return false;

@@ -13,25 +13,25 @@ static const char *check_segment(struct verify *v, sqlite3_stmt *st, uint64_t se
 		return "has no hash";
 	int named = verify_names(v, seq, "hash", &stored);
 	if (named == 0)
-		return "is not the one that its event names";
+		return "is not the one its event names";
 	const void *salt = sqlite3_column_blob(st, 3);
 	if (!salt && sqlite3_column_type(st, 6) == SQLITE_NULL) {
 		v->totals->redacted++;
 		return NULL;
 	}
 	if (!salt || sqlite3_column_bytes(st, 3) != SALT_LEN)
-		return "was half removed";
+		return "is partly removed";
 	const void *data = sqlite3_column_blob(st, 6);
 	size_t len = (size_t)sqlite3_column_bytes(st, 6);
 	chain_segment(salt, sqlite3_column_blob(st, 4), (size_t)sqlite3_column_bytes(st, 4), data,
 		      len, &now);
 	if (!hash_eq(&now, &stored))
-		return "is not what was written";
+		return "doesn't match its hash";
 	CLEANUP(buf_release) struct buf plain = BUF_INIT;
 	struct err err;
 	if (codec_unpack((enum codec)sqlite3_column_int(st, 5), data, len,
 			 (size_t)sqlite3_column_int64(st, 7), &plain, &err) < 0)
-		return "cannot be unpacked";
+		return "can't be decompressed";
 	return NULL;
 }
 
@@ -53,7 +53,7 @@ int verify_segments(struct verify *v, struct err *err)
 		id = (uint64_t)sqlite3_column_int64(st, 0);
 		seq = (uint64_t)sqlite3_column_int64(st, 1);
 		wrong = sqlite3_column_int(st, 8) ? check_segment(v, st, seq)
-						  : "is not the one that its event names";
+						  : "is not the one its event names";
 		v->totals->segments++;
 	}
 	if (!verify_end(v, st, "segments", "segment %" PRIu64 " of event %" PRIu64, id, seq))
@@ -68,7 +68,7 @@ int verify_segments(struct verify *v, struct err *err)
 			return -1;
 		if (verify_row(v, st))
 			missing = (uint64_t)sqlite3_column_int64(st, 0);
-		if (!verify_end(v, st, "segments", "segment %" PRIu64 ", whether one is missing",
+		if (!verify_end(v, st, "segments", "segment %" PRIu64 ", search for missing ones",
 				id))
 			return 0;
 	}
@@ -79,8 +79,9 @@ int verify_segments(struct verify *v, struct err *err)
 		verify_say(v, "segments", VERIFY_FAIL, missing,
 			   "the output of event %" PRIu64 " is missing", missing);
 	else
-		verify_say(v, "segments", VERIFY_OK, 0, "%" PRIu64 " %s what was written",
-			   VERIFY_NR(v->totals->segments, "segment is", "segments are"));
+		verify_say(v, "segments", VERIFY_OK, 0, "%" PRIu64 " %s",
+			   VERIFY_NR(v->totals->segments, "segment matches its hash",
+				     "segments match their hashes"));
 	return 0;
 }
 
@@ -99,12 +100,12 @@ static const char *verify_data_check_object(struct verify *v, sqlite3_stmt *st,
 	if (codec_unpack((enum codec)sqlite3_column_int(st, 5), sqlite3_column_blob(st, 6),
 			 (size_t)sqlite3_column_bytes(st, 6), (size_t)sqlite3_column_int64(st, 3),
 			 &plain, &err) < 0)
-		return "cannot be unpacked";
+		return "can't be decompressed";
 	chain_object(type, plain.data, plain.len, &now);
 	if (!hash_eq(&now, stored))
-		return "is not what was written";
+		return "doesn't match its hash";
 	object_name(type, plain.data, plain.len, &name);
-	return memcmp(&name, oid, sizeof(name)) ? "does not have its git name" : NULL;
+	return memcmp(&name, oid, sizeof(name)) ? "doesn't match its git ID" : NULL;
 }
 
 /* The objects of one event are complete: does its body hold their hash? */
@@ -113,7 +114,7 @@ static const char *end_group(struct verify *v, uint64_t seq, struct hash_ctx *gr
 	struct hash all;
 	hash_end(group, &all);
 	return verify_names(v, seq, "objects_hash", &all) == 0
-		       ? "does not belong to what its event added"
+		       ? "is not among the objects of its event"
 		       : NULL;
 }
 
@@ -167,7 +168,7 @@ int verify_objects(struct verify *v, struct err *err)
 			return -1;
 		if (verify_row(v, st))
 			missing = (uint64_t)sqlite3_column_int64(st, 0);
-		if (!verify_end(v, st, "objects", "event %" PRIu64 ", whether one is missing",
+		if (!verify_end(v, st, "objects", "event %" PRIu64 ", search for missing ones",
 				group))
 			return 0;
 	}
@@ -180,8 +181,9 @@ int verify_objects(struct verify *v, struct err *err)
 		verify_say(v, "objects", VERIFY_FAIL, missing,
 			   "the objects of event %" PRIu64 " are missing", missing);
 	else
-		verify_say(v, "objects", VERIFY_OK, 0, "%" PRIu64 " %s what was written",
-			   VERIFY_NR(v->totals->objects, "git object is", "git objects are"));
+		verify_say(v, "objects", VERIFY_OK, 0, "%" PRIu64 " %s",
+			   VERIFY_NR(v->totals->objects, "git object matches its hash",
+				     "git objects match their hashes"));
 	return 0;
 }
 
@@ -221,12 +223,13 @@ int verify_messages(struct verify *v, struct err *err)
 		return lists < 0 ? -1 : 0;
 	if (bad)
 		verify_say(v, "messages", VERIFY_FAIL, 0,
-			   "message %" PRIu64 " is not what was written", id);
+			   "message %" PRIu64 " doesn't match its hash", id);
 	else if (wrong)
 		verify_say(v, "messages", VERIFY_FAIL, seq, "event %" PRIu64 " %s", seq, wrong);
 	else
-		verify_say(v, "messages", VERIFY_OK, 0, "%" PRIu64 " %s what was written",
-			   VERIFY_NR(v->totals->messages, "message is", "messages are"));
+		verify_say(v, "messages", VERIFY_OK, 0, "%" PRIu64 " %s",
+			   VERIFY_NR(v->totals->messages, "message matches its hash",
+				     "messages match their hashes"));
 	return 0;
 }
 
@@ -250,11 +253,11 @@ int verify_redactions(struct verify *v, struct err *err)
 	if (!st)
 		return -1;
 	int64_t unknown = verify_row(v, st) ? sqlite3_column_int64(st, 0) : 1;
-	if (!verify_end(v, st, "redactions", "the %" PRIu64 " that were seen", v->totals->redacted))
+	if (!verify_end(v, st, "redactions", "%" PRIu64 " redactions", v->totals->redacted))
 		return 0;
 	if (unknown)
 		verify_say(v, "redactions", VERIFY_FAIL, 0,
-			   "%" PRId64 " removals that no event tells of", unknown);
+			   "%" PRId64 " removals without a redaction event", unknown);
 	else
 		verify_say(v, "redactions", VERIFY_OK, 0, "%" PRIu64 " %s redacted",
 			   v->totals->redacted, v->totals->redacted == 1 ? "body" : "bodies");

@@ -59,10 +59,10 @@ static void verify_list_take_row(struct lists_check *c, struct found *f, const s
 	if (!json_is_array(plus)) {
 		c->wrong = "names an invalid list of messages";
 	} else if (as && as->row >= f->row) {
-		c->wrong = "names a list that begins with a later one";
+		c->wrong = "names a list that starts with a later one";
 	} else if (keep && (!json_is_integer(keep) || json_integer_value(keep) < 0 ||
 			    (uint64_t)json_integer_value(keep) > begin)) {
-		c->wrong = "names a list that keeps more than there was";
+		c->wrong = "names a list that keeps more messages than exist";
 	} else {
 		uint64_t missing = verify_list_missing(c, plus);
 		if (keep)
@@ -189,8 +189,7 @@ int verify_lists(struct verify *v, uint64_t *bad_out, const char **wrong_out, st
 		else if (!call && verify_list_missing(&c, list) != UINT64_MAX)
 			c.wrong = "names a message that is missing";
 	}
-	if (!verify_end(v, st, "messages", "those that event %" PRIu64 " names", *bad_out) &&
-	    rc == 0)
+	if (!verify_end(v, st, "messages", "messages of event %" PRIu64, *bad_out) && rc == 0)
 		rc = 1;
 	free(c.row);
 	*wrong_out = c.wrong;

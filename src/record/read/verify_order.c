@@ -100,15 +100,15 @@ static void see_start(struct verify *v, struct verify_action *a, const struct ev
 	set_intent(intent, body);
 	v->started++;
 	if (a->started)
-		out_of_order(v, ev->seq, a->id, "was started twice");
+		out_of_order(v, ev->seq, a->id, "started twice");
 	else if (a->ended)
-		out_of_order(v, ev->seq, a->id, "was started after its end");
+		out_of_order(v, ev->seq, a->id, "started after its end");
 	else if (!a->may)
-		out_of_order(v, ev->seq, a->id, "was started before it was allowed");
+		out_of_order(v, ev->seq, a->id, "started before it was allowed");
 	else if (!(a->allowed[0] && same_intent(a->allowed, intent)) &&
 		 !(a->approved[0] && same_intent(a->approved, intent)))
 		out_of_order(v, ev->seq, a->id,
-			     "was started with another intent than the one that was allowed");
+			     "started with a different intent than the allowed one");
 	a->started = true;
 }
 
@@ -149,7 +149,7 @@ static void verify_order_see_action(struct verify *v, enum step step, const stru
 		see_start(v, a, ev, body);
 	} else if (step == ENDED) {
 		if (a->ended)
-			out_of_order(v, ev->seq, a->id, "has ended twice");
+			out_of_order(v, ev->seq, a->id, "ended twice");
 		a->ended = true;
 	}
 }
@@ -235,16 +235,17 @@ int verify_closed(struct verify *v, struct err *err)
 			first = first ? first : v->action[i].id;
 		}
 	if (!open)
-		verify_say(v, "closed", VERIFY_OK, 0, "%" PRIu64 " %s, each has ended",
+		verify_say(v, "closed", VERIFY_OK, 0, "%" PRIu64 " %s, all ended",
 			   VERIFY_NR(v->actions, "action", "actions"));
 	else if (v->ended)
 		verify_say(v, "closed", VERIFY_FAIL, first,
-			   "%" PRIu64 " %s no end, the first is %" PRIu64,
+			   "%" PRIu64 " %s no end; the first is %" PRIu64,
 			   VERIFY_NR(open, "action has", "actions have"), first);
 	else
 		verify_say(v, "closed", VERIFY_SKIP, 0, "%" PRIu64 " %s open: %s",
 			   VERIFY_NR(open, "action is", "actions are"),
-			   session_live(v->s) ? "the session is running"
-					      : "the session was cut off; resuming closes them");
+			   session_live(v->s)
+				   ? "the session is running"
+				   : "the session was interrupted; resuming closes them");
 	return 0;
 }

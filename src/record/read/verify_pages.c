@@ -210,7 +210,7 @@ static void tell_lost(struct verify *v, int64_t from, int64_t to)
 	verify_say(v, "pages", VERIFY_FAIL, 0,
 		   "the search index is damaged: event %" PRId64
 		   " isn't found by %s %s %s, nor are %" PRId64 " others up to event %" PRId64
-		   ", which it reaches",
+		   ", which the index covers",
 		   from, query[0], query[1], query[2], lost > 0 ? lost - 1 : 0, to);
 }
 
@@ -243,10 +243,10 @@ static void verify_pages_say_whole(struct verify *v, int64_t pages)
 	char rest[80] = "";
 	if (indexed < head && !session_live(v->s))
 		snprintf(rest, sizeof(rest),
-			 " (the search index reaches event %" PRIu64
-			 ", what follows is read through)",
+			 " (the search index covers events up to %" PRIu64
+			 "; searches read the rest)",
 			 indexed);
-	verify_say(v, "pages", VERIFY_OK, 0, "%" PRId64 " pages, indexes and search are whole%s",
+	verify_say(v, "pages", VERIFY_OK, 0, "%" PRId64 " pages, indexes and search intact%s",
 		   pages, rest);
 }
 
@@ -257,12 +257,12 @@ static bool values_hold(struct verify *v)
 	int rc = values_check(v->s->db, &wrong);
 	if (rc != SQLITE_OK)
 		verify_say(v, "pages", VERIFY_FAIL, 0,
-			   "the search index is damaged: its table search_value cannot be read: %s",
+			   "the search index is damaged: can't read its table search_value: %s",
 			   sqlite3_errstr(rc));
 	else if (wrong)
 		verify_say(v, "pages", VERIFY_FAIL, wrong,
-			   "the search index is damaged: what the events from %" PRIu64
-			   " on are found by is not what they say (table search_value)",
+			   "the search index is damaged: entries for events from %" PRIu64
+			   " on don't match the events (table search_value)",
 			   wrong);
 	return rc == SQLITE_OK && !wrong;
 }
@@ -274,12 +274,12 @@ static bool steps_hold(struct verify *v)
 	int rc = steps_check(v->s->db, &wrong);
 	if (rc != SQLITE_OK)
 		verify_say(v, "pages", VERIFY_FAIL, 0,
-			   "the search index is damaged: its table search_row cannot be read: %s",
+			   "the search index is damaged: can't read its table search_row: %s",
 			   sqlite3_errstr(rc));
 	else if (wrong)
 		verify_say(v, "pages", VERIFY_FAIL, (uint64_t)wrong,
-			   "the search index is damaged: whose steps the events from %" PRIu64
-			   " on are is not what they say (table search_row)",
+			   "the search index is damaged: step entries for events from %" PRIu64
+			   " on don't match the events (table search_row)",
 			   wrong);
 	return rc == SQLITE_OK && !wrong;
 }
@@ -305,10 +305,10 @@ int verify_pages(struct verify *v, struct err *err)
 			  verify_pages_number(v, "SELECT value FROM mark WHERE name = 'indexed'"));
 	else if (lost < 0 || primary == SQLITE_CORRUPT || primary == SQLITE_ERROR)
 		verify_say(v, "pages", VERIFY_FAIL, 0,
-			   "the search index is damaged: searches may find less than there is");
+			   "the search index is damaged: searches may miss events");
 	else if (rc != SQLITE_OK)
-		verify_say(v, "pages", VERIFY_SKIP, 0,
-			   "the search index could not be looked at: %s", sqlite3_errstr(rc));
+		verify_say(v, "pages", VERIFY_SKIP, 0, "can't check the search index: %s",
+			   sqlite3_errstr(rc));
 	else if (steps_hold(v) && values_hold(v))
 		verify_pages_say_whole(v, pages);
 	return 0;

@@ -35,17 +35,17 @@ static const char *check_checkpoint(struct verify *v, sqlite3_stmt *st, uint64_t
 	    sqlite3_column_bytes(st, 4) != SIGN_LEN)
 		return "is not a checkpoint";
 	if (!known_key(v, key))
-		return "is signed by a key that the session does not name";
+		return "is signed by a key that the session doesn't name";
 	if (v->opts->key && memcmp(v->opts->key, key, SIGN_KEY_LEN))
-		return "is signed by another key than the one given";
+		return "is signed by a different key than the given one";
 	CLEANUP(buf_release) struct buf text = BUF_INIT;
 	chain_checkpoint(session_uuid_at(v->s, seq), seq, &chain, sqlite3_column_int64(st, 1),
 			 &text);
 	if (!sign_check(key, text.data, text.len, sig))
-		return "has a signature that does not hold";
+		return "has an invalid signature";
 	if (!verify_chain_at(v, seq, &now))
-		return "names an event that is not there";
-	return hash_eq(&now, &chain) ? NULL : "signs another chain than the one in the file";
+		return "names a missing event";
+	return hash_eq(&now, &chain) ? NULL : "signs a different chain than the file contains";
 }
 
 /* Whether the event after @o says that the session of @o was left there for @uuid. */
@@ -87,8 +87,7 @@ int verify_signatures(struct verify *v, struct err *err)
 	uint64_t foreign = 0;
 	if (!origins_hold(v, &foreign)) {
 		verify_say(v, "signatures", VERIFY_FAIL, foreign,
-			   "event %" PRIu64 " does not say that the session was forked there",
-			   foreign);
+			   "event %" PRIu64 " doesn't record the fork of the session", foreign);
 		return 0;
 	}
 	sqlite3_stmt *st = verify_sql(
@@ -111,10 +110,10 @@ int verify_signatures(struct verify *v, struct err *err)
 			   "the checkpoint at event %" PRIu64 " %s", seq, wrong);
 	else if (!v->totals->checkpoints && v->ended)
 		verify_say(v, "signatures", VERIFY_FAIL, v->head,
-			   "the session has ended and nothing of it is signed");
+			   "the session has ended without a signature");
 	else if (v->ended && signed_to < v->head)
 		verify_say(v, "signatures", VERIFY_FAIL, signed_to + 1,
-			   "the session has ended, but nothing after event %" PRIu64 " is signed",
+			   "the session has ended, but events after %" PRIu64 " have no signature",
 			   signed_to);
 	else
 		verify_say(v, "signatures", v->totals->checkpoints ? VERIFY_OK : VERIFY_SKIP, 0,
@@ -185,7 +184,7 @@ static bool check_lines(struct verify *v, const struct buf *log, const uint8_t *
 		if (!hash_eq(&now, &a.chain)) {
 			verify_say(v, "anchor", VERIFY_FAIL, a.seq,
 				   "event %" PRIu64
-				   " is not the one that was anchored: the file was made anew",
+				   " differs from the anchored one: the file was rewritten",
 				   a.seq);
 			return false;
 		}
@@ -210,7 +209,7 @@ static void check_anchors(struct verify *v, const struct buf *log)
 			   v->opts->anchor);
 	else if (!seen.nr)
 		verify_say(v, "anchor", VERIFY_SKIP, 0,
-			   "no anchor of this session here (it was recorded elsewhere?)");
+			   "no anchor of this session on this host (recorded elsewhere?)");
 	else
 		verify_say(v, "anchor", VERIFY_OK, 0,
 			   "%" PRIu64 " %s, the last one at event %" PRIu64,

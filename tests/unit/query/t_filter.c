@@ -119,7 +119,7 @@ static const struct {
 	{ "cmd~\"(\"", 5, "regular expression is wrong" },
 	{ "cmd~a++", 5, "repetition of a repetition" },
 	{ "cmd~(((a{9}){99}){99})", 5, "repeats too much" },
-	{ "cmd~(a)\\1", 5, "refers back" },
+	{ "cmd~(a)\\1", 5, "back-references" },
 	{ "tool:", 6, "needs a value" },
 	{ "(kind:exec", 1, "bracket is not closed" },
 	{ "kind:exec)", 10, "\")\" too many" },

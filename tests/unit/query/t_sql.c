@@ -48,9 +48,9 @@ static void reads(struct session *s)
 
 static void names(struct session *s)
 {
-	told(s, "SELECT id FROM v_event", "sql: no such column: id; there are seq, time, kind, cause, agent, box, action, body");
-	told(s, "select id from  v_agent;", "sql: no such column: id; there are agent, name, task, model, actions, stop");
-	told(s, "SELECT 1 FROM events", "sql: no such table: events; there are event, v_action, v_agent, v_diff, v_event, v_output, v_redaction");
+	told(s, "SELECT id FROM v_event", "sql: no such column: id; available: seq, time, kind, cause, agent, box, action, body");
+	told(s, "select id from  v_agent;", "sql: no such column: id; available: agent, name, task, model, actions, stop");
+	told(s, "SELECT 1 FROM events", "sql: no such table: events; available: event, v_action, v_agent, v_diff, v_event, v_output, v_redaction");
 	told(s, "SELECT wrong", "sql: no such column: wrong");
 }
 

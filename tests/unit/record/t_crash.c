@@ -312,7 +312,7 @@ static void test_power_cut(void)
 	ok(record_resume(&r, l, path, NULL, NULL, &err) == 0, "it resumes: %s", err.text);
 	ok(record_close(&r, NULL, &err) == 0, "and ends");
 	CLEANUP(free_ptr) char *said = torn_of(path);
-	ok(strstr(said, "\"torn\":\"the write-ahead log is cut off at byte 82432\"") != NULL, "and the event reports the tear: %s", said);
+	ok(strstr(said, "\"torn\":\"the write-ahead log is truncated at byte 82432\"") != NULL, "and the event reports the tear: %s", said);
 	verifies(path, 0, "resumed");
 	loop_free(l);
 }

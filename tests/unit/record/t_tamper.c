@@ -248,7 +248,7 @@ static void test_unreadable(void)
 			ok(verify_session(s, NULL, on_report, &w, &t, &err) == 0, "%s: is verified %s", cases[i].table, err.text);
 			ok(w.failed, "%s: %s fails", cases[i].table, cases[i].check);
 			if (strcmp(cases[i].check, "pages") != 0)
-				ok(strstr(w.text, "cannot be read behind") != NULL, "and the report names the place: %s", w.text);
+				ok(strstr(w.text, "unreadable after") != NULL, "and the report names the place: %s", w.text);
 			session_close(&s);
 		}
 		unlink(path);
