@@ -31,7 +31,7 @@
 ---@field keep? { file: sg.Size?, hash_only: string[]?, days: integer? } larger files, and files that match hash_only, are kept by hash only; merged sessions are removed after `days`
 ---@field limits? { mem: sg.Size?, cpus: number?, pids: integer?, disk: sg.Size?, time: sg.Time? } of every box
 ---@field terminal? { prefix: string? } the key that opens the overlay over an agent's own interface, like "C-b"
----@field notify? { command: string[]?, bell: boolean?, when: string? } how to notify you of pending approvals; when: a filter over pending actions
+---@field notify? { command: string[]?, bell: boolean?, when: string?, host: string? } how to notify you of pending approvals; when: a filter over pending actions; host: this host in the ssh lines of SANDGLASS_APPROVE and SANDGLASS_DENY
 ---@field approvals? { arm_ms: integer?, next: boolean?, timeout: sg.Time? } how long a new question ignores keys; whether the next pending approval opens after a decision; after what time it is denied
 ---@field expose? string[] paths that are not masked although they look like secrets
 ---@field tools? string[]         read-only directories for every box

@@ -17,7 +17,7 @@ local NAMES = check.spec("sg.Config", {
   keep = { file = "size", hash_only = { list = "string" }, days = "integer" },
   limits = LIMITS,
   terminal = { prefix = "string" },
-  notify = { command = { list = "string" }, bell = "boolean", when = "string" },
+  notify = { command = { list = "string" }, bell = "boolean", when = "string", host = "string" },
   approvals = { arm_ms = "integer", next = "boolean", timeout = "time" },
   expose = { list = "string" }, tools = { list = "string" },
   env = { each = "string" }, prices = { each = "table" },

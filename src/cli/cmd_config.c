@@ -57,6 +57,8 @@ static const struct setting cmd_config_settings[] = {
 	  "after which an unanswered question is denied" },
 	{ "notify.bell", NULL, NULL, "true", "ring when an action is held" },
 	{ "notify.command", NULL, NULL, NULL, "run when something waits and nobody is attached" },
+	{ "notify.host", NULL, NULL, NULL,
+	  "name of this host in the ssh lines that the command receives (default: its own name)" },
 	{ "notify.when", NULL, NULL, NULL,
 	  "a filter: of what is held the command is told only of what it finds (questions: of all)" },
 	{ "terminal.prefix", NULL, NULL, "C-\\",

@@ -65,6 +65,7 @@ int cmd_supervise(struct cmd_ctx *ctx)
 		.hold = json_str(j, "hold", NULL),
 		.policy = (const char *const *)policy,
 		.notify = json_str(j, "notify", NULL),
+		.notify_host = json_str(j, "notify_host", NULL),
 		.notify_when = json_str(j, "notify_when", NULL),
 		.share = json_str(j, "share", NULL),
 		.budget = json_object_get(j, "budget"),

@@ -402,6 +402,7 @@ static json_t *kept_options(const struct super_opts *o)
 	json_put_int(k, "keep_file_bytes", (int64_t)o->keep_file_bytes);
 	json_put_flag(k, "accept_reduced", o->accept_reduced);
 	json_put_str(k, "notify", o->notify);
+	json_put_str(k, "notify_host", o->notify_host);
 	json_put_str(k, "notify_when", o->notify_when);
 	json_put_str(k, "share", o->share);
 	return k;

@@ -31,7 +31,7 @@ other() { h=$(held "$1") && [ -n "$h" ] && [ "$h" != "$2" ]; }
 ended() { ! "$sg" ls --live 2>/dev/null | grep -q "$1"; }
 
 # no client is attached: the action stays pending, and the command reports it
-line=$("$sg" run -d two.lua --hold kind:exec --name one --json --notify "printf '%s\n' \"\$SANDGLASS_TEXT\" >>$t/told" 2>"$t/out")
+line=$("$sg" run -d two.lua --hold kind:exec --name one --json --notify "printf '%s\n' \"\$SANDGLASS_APPROVE\" \"\$SANDGLASS_DENY\" >$t/ssh_lines; printf '%s\n' \"\$SANDGLASS_TEXT\" >>$t/told" 2>"$t/out")
 one=$(printf '%s' "$line" | grep -oE '"session":"[^"]*' | cut -d'"' -f4)
 pid=$(printf '%s' "$line" | grep -oE '"pid":[0-9]+' | cut -d: -f2)
 wait_for 20 is_held "$one"
@@ -40,6 +40,11 @@ wait_for 10 test -s "$t/told"
 ok $? 'with nobody attached the notification command runs'
 like "$(cat "$t/told" 2>/dev/null)" 'echo once' 'with the pending action'
 first=$(held "$one")
+intent=$("$sg" state -S "$one" --json | grep -oE '"intent": ?"[0-9a-f]{64}' | head -1 | grep -oE '[0-9a-f]{64}')
+is "$(cat "$t/ssh_lines")" "ssh $(hostname) sandglass approve '$one#$first' --intent $intent
+ssh $(hostname) sandglass deny '$one#$first' --intent $intent" 'and receives the lines that answer it over ssh'
+"$sg" approve "$one#$first" --intent "${intent//[0-9]/0}" >"$t/out" 2>&1
+ok "$([ $? -ne 0 ] && is_held "$one"; echo $?)" 'such a line with another hash approves nothing'
 
 # a killed supervisor
 kill -9 "$pid"

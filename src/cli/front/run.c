@@ -228,6 +228,7 @@ static int front_run_configured(struct cmd_ctx *ctx, json_t *o, struct err *err)
 	CLEANUP(free_ptr) char *box_uid = config_value(c, "box_uid");
 	CLEANUP(free_ptr) char *keep = config_value(c, "keep.file_bytes");
 	CLEANUP(free_ptr) char *notify = config_value(c, "notify.command");
+	CLEANUP(free_ptr) char *host = config_value(c, "notify.host");
 	CLEANUP(free_ptr) char *when = config_value(c, "notify.when");
 	CLEANUP(free_ptr) char *tools = config_value(c, "tools");
 	CLEANUP(free_ptr) char *asks = config_value(c, "approvals.timeout_us");
@@ -241,6 +242,7 @@ static int front_run_configured(struct cmd_ctx *ctx, json_t *o, struct err *err)
 	int rc = put_models(o, c, err);
 	if (!json_object_get(o, "notify"))
 		shell_words(o, "notify", argv);
+	json_put_str(o, "notify_host", host);
 	json_put_str(o, "notify_when", when);
 	if (json_is_array(roots))
 		json_array_extend(json_object_get(o, "roots"), roots);

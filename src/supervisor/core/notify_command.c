@@ -20,9 +20,31 @@ static void child_gone(void *self, int fd, unsigned events)
 	free(w);
 }
 
+/* A line that answers action @id from another host: it holds only while the action is unchanged. */
+static void push_answers(struct super *s, uint64_t id, struct strv *env)
+{
+	const struct action *a = id ? gate_action(s->gate, id) : NULL;
+	char host[256] = "localhost";
+	CLEANUP(buf_release) struct buf hex = BUF_INIT;
+	static const char *const verbs[][2] = { { "SANDGLASS_APPROVE", "approve" },
+						{ "SANDGLASS_DENY", "deny" } };
+	if (!a)
+		return;
+	gethostname(host, sizeof(host) - 1);
+	hex_append(&hex, action_intent(a)->b, HASH_LEN);
+	for (size_t i = 0; i < ARRAY_LEN(verbs); i++) {
+		CLEANUP(free_ptr)
+		char *v =
+			mem_printf("%s=ssh %s sandglass %s '%s#%llu' --intent %s", verbs[i][0],
+				   s->opts->notify_host ? s->opts->notify_host : host, verbs[i][1],
+				   record_id(s->record), (unsigned long long)id, buf_cstr(&hex));
+		strv_push(env, v);
+	}
+}
+
 /* The command comes from the user's configuration. Its input comes in the environment, never in
  * its text. */
-void super_notify(struct super *s, const char *title, const char *text)
+static void notify_about(struct super *s, uint64_t id, const char *title, const char *text)
 {
 	if (!s->opts->notify)
 		return;
@@ -38,6 +60,7 @@ void super_notify(struct super *s, const char *title, const char *text)
 	strv_push(&env, v1);
 	strv_push(&env, v2);
 	strv_push(&env, v3);
+	push_answers(s, id, &env);
 	char *argv[] = { mem_strdup("sh"), mem_strdup("-c"), mem_strdup(s->opts->notify), NULL };
 	int fds[3] = { -1, -1, -1 }, pid, pidfd;
 	struct err err = ERR_INIT;
@@ -56,11 +79,16 @@ void super_notify(struct super *s, const char *title, const char *text)
 	strv_release(&env);
 }
 
+void super_notify(struct super *s, const char *title, const char *text)
+{
+	notify_about(s, 0, title, text);
+}
+
 void super_held(struct super *s, uint64_t id, const char *text)
 {
 	CLEANUP(free_ptr)
 	char *title = mem_printf("sandglass: #%llu waits", (unsigned long long)id);
 	if (!s->nr_people)
-		super_notify(s, title, text);
+		notify_about(s, id, title, text);
 	super_changed(s);
 }

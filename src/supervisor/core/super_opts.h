@@ -22,6 +22,7 @@ struct super_opts {
 	const char *const *policy;
 	const char *notify; /* notification command (sh -c); may be NULL */
 	/* a filter: notifies only of matching pending actions; NULL: of all */
+	const char *notify_host; /* in the ssh lines; NULL: this host's own name */
 	const char *notify_when;
 	/* {"uusd":..,"tokens":..,"time_us":..,"steps":..,"actions":..} or NULL; borrowed */
 	json_t *budget;
