@@ -42,6 +42,7 @@ return {
     ["sandbox-agent"] = launch.control("claude", "", nil, "default"),
   },
   terminal = {
+    again = { "--continue" }, kept = ".claude/projects",
     argv = function(x) return terminal.words(x) end,
     -- its own choice of a model, unless the user has one; and it asks itself, too
     env = function(x)

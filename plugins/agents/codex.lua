@@ -42,6 +42,7 @@ return {
   },
   -- Its daemon would outlive it. Its own sandbox cannot nest in ours.
   terminal = {
+    again = { "resume", "--last" }, kept = ".codex/sessions",
     argv = function(x) return terminal.words(x, "--no-daemon") end,
     files = function(x)
       return { [".codex/config.toml"] = config(x, 'approval_policy = "on-request"\nsandbox_mode = "danger-full-access"\n') }

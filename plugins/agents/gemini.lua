@@ -24,6 +24,7 @@ return {
     acp = { argv = function(x) return { x.program, "--acp", "-m", x.model } end, wake = out_of_the_way, late_history = true },
   },
   terminal = {
+    again = { "--resume", "latest" }, kept = ".gemini/tmp",
     argv = function(x)
       if x.chosen then return terminal.words(x, "-m", x.model) end
       return terminal.words(x)

@@ -21,7 +21,8 @@ return {
     acp = { argv = function(x) return { x.program, "acp" } end, asks = true },
     ["sandbox-agent"] = launch.control("opencode", " acp", true),
   },
-  terminal = { argv = function(x) return terminal.words(x) end, asks = true },
+  terminal = {
+    again = { "--continue" }, kept = ".local/share/opencode", argv = function(x) return terminal.words(x) end, asks = true },
   env = function()
     return {
       OPENCODE_DISABLE_AUTOUPDATE = "1", OPENCODE_DISABLE_MODELS_FETCH = "1", OPENCODE_DISABLE_LSP_DOWNLOAD = "1",

@@ -34,7 +34,8 @@ return {
       env = function(x) return { PI_ACP_PI_COMMAND = x.beside } end,
     },
   },
-  terminal = { argv = function(x) return terminal.words(x, "--provider", "sandglass", "--model", x.model) end },
+  terminal = {
+    again = { "--continue" }, kept = ".pi/agent/sessions", argv = function(x) return terminal.words(x, "--provider", "sandglass", "--model", x.model) end },
   env = function() return { PI_OFFLINE = "1", PI_TELEMETRY = "0" } end,
   files = function(x)
     return {

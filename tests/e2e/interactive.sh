@@ -109,6 +109,18 @@ P
 again=$("$sg" import "$t/a.cast" 2>/dev/null | grep -oE 's-[a-z0-9]+' | head -1)
 is "$(shown "$again")" "$(shown "$s")" "played again it ends in the same screen"
 
+# --- its supervisor dies ---
+s=$("$sg" run -i -d -- python3 fake_agent.py 2>/dev/null)
+wait_for 30 sh -c '"$1" events "$2" --json | grep -q "terminal output\|\"kind\":\"output\""' - "$sg" "$s"
+kill -9 "$(supervisor "$s")"
+wait_for 30 sh -c '! "$1" ls --live | grep -q "$2"' - "$sg" "$s"
+"$sg" resume -d "$s" >"$t/out" 2>&1
+screen g "$sg" attach "$s"
+is "$(to g 'wait fake agent 60')" ok "resumed, the program starts again"
+to g 'type quit\r' >/dev/null
+is "$(to g 'status 60')" 7 "and its exit status is the session's"
+to g end >/dev/null
+
 # --- detached from the beginning, and without a terminal ---
 "$sg" run -i -- cat </dev/null >"$t/out" 2>&1
 is $? 2 "without a terminal it is refused"

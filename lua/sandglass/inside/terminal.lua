@@ -37,6 +37,22 @@ function M.words(x, ...)
   return argv
 end
 
+-- The arguments that continue the agent's own session, if its home has one; nil otherwise.
+function M.own_session(box, home, how)
+  if not how.again or not how.kept then return nil end
+  local found = box:exec { "find", home .. "/" .. how.kept, "-type", "f" }
+  return found and found.ok and found.out ~= "" and how.again or nil
+end
+
+-- argv with the arguments `own` directly after the program.
+function M.again(argv, own)
+  local words = { argv[1] }
+  for _, list in ipairs { own or {}, { table.unpack(argv, 2) } } do
+    for _, w in ipairs(list) do words[#words + 1] = w end
+  end
+  return words
+end
+
 -- Runs argv in a terminal until it ends: { code, signal?, event } or nil and an error.
 function M.run(box, name, argv, env, o)
   local v, err = call("box.spawn", {

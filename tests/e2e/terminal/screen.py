@@ -45,8 +45,9 @@ def pump(t):
         if not data:
             status = os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
             return
+        asked = seen.count(b"\x1b[c")
         seen += data
-        if b"\x1b[c" in data:
+        if seen.count(b"\x1b[c") > asked: # a query may come in two pieces
             os.write(master, b"\x1b[?62;22c")
 
 
