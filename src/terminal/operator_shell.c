@@ -176,7 +176,7 @@ static void typed_line(struct own *o)
 		operator_shell_decide(o, "approve", NULL);
 	else if (yes && !o->elsewhere)
 		fprintf(stderr,
-			"the risk is high: yes and Enter once more approves #%" PRIu64 "\r\n",
+			"the risk is high: type yes and Enter again to approve #%" PRIu64 "\r\n",
 			o->id);
 }
 
