@@ -169,7 +169,7 @@ like "$(cat "$t/out")" 'this shell was denied by [a-z]+: whoever asked for this 
 # who is killed, or has lost his line, leaves no shell behind that waits or runs
 mkfifo keys
 exec 8<>keys # that nobody types
-own_shell() { "$sg" shell open --in "$o" <&8 >"$t/out" 2>&1 & own=$!; wait_for 20 grep -q 'waits for a person' "$t/out"; }
+own_shell() { : >"$t/out"; "$sg" shell open --in "$o" <&8 >"$t/out" 2>&1 & own=$!; wait_for 20 grep -q 'waits for a person' "$t/out"; }
 of_it() { "$sg" events "$o" | grep -q "#$id $1"; }
 none_waits() { ! "$sg" state -S "$o" | grep -q HELD; }
 own_shell
