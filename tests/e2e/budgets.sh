@@ -99,7 +99,7 @@ for l in sys.stdin:
     elif e.get("kind") in ("action.started", "action.ended"): open.pop(e["action"], None)
 for a, why in open.items(): print(a, why)'; }
 is_held() { held | grep -q budget; }
-ended() { "$sg" events "$id" 2>/dev/null | grep -q 'session ends'; }
+ended() { "$sg" events "$id" --json 2>/dev/null | grep -q '"kind": *"session.end"'; }
 id=$("$sg" run -d agent.lua --budget usd=2 </dev/null 2>"$t/out")
 wait_for 20 is_held
 ok $? 'with a person it asks instead of ending'

@@ -99,7 +99,7 @@ wait_for 10 ended "$one"
 wait $follower
 is $? 0 'events -f ends with the session'
 like "$(cat "$t/follow")" 'ran: edited|started as edited: .*echo edited' 'what ran is what was edited'
-like "$(tail -1 "$t/follow")" 'session ends' 'the last line is the end'
+like "$(tail -1 "$t/follow")" 'session ended' 'the last line is the end'
 "$sg" verify "$one" >/dev/null
 is $? 0 'the record is whole'
 is "$(sqlite3 "$HOME"/.local/share/sandglass/sessions/*-"${one#s-}".glass "SELECT what, wanted IS NOT NULL AND wanted <> what FROM v_action WHERE action = $b")" \

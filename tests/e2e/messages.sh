@@ -24,7 +24,7 @@ begin() { # the agent is in the middle of its second turn
 	wait_for 20 in_turn
 	ok $? 'an agent works'
 }
-ended() { "$sg" events "$id" 2>/dev/null | grep -q 'session ends'; }
+ended() { "$sg" events "$id" --json 2>/dev/null | grep -q '"kind": *"session.end"'; }
 told() { "$sg" events "$id" --json | python3 -c '
 import json, sys
 for l in sys.stdin:

@@ -202,7 +202,7 @@ wait_for 10 sh -c "'$sg' state -S '$id' --json | grep -q '\"kind\": *\"fetch\"'"
 held=$("$sg" state -S "$id" --json | grep -oE '"(action|id)": ?[0-9]+' | head -1 | grep -oE '[0-9]+')
 "$sg" approve "$held" -S "$id" >"$t/out" 2>&1 </dev/null
 ok $? 'a person is asked, and says yes to this machine'
-wait_for 10 sh -c "'$sg' events '$id' | grep -q 'session ends'"
+wait_for 10 sh -c "'$sg' events '$id' --json | grep -q session.end"
 like "$("$sg" events "$id")" 'print: plain' 'which then is reached'
 
 # --- an agent ---------------------------------------------------------------------------------------------------------
