@@ -1,5 +1,5 @@
 """Carries out a case's merges and undos, and compares what came out with what must."""
-import base64, os, subprocess
+import base64, os, traceback
 
 from model_case import Case
 from model_git import contents, git, head_commit, read_tree, repo_state, sh, tree_of
@@ -44,8 +44,11 @@ class Checked(Case):
                 why = session.wait_ask("s%d %d" % (self.seed, i + 1))
                 if why:
                     raise RuntimeError("the work failed: " + why)
-                if not self.found():
-                    self.turn(session, i)
+                try:
+                    if not self.found():
+                        self.turn(session, i)
+                except Exception:  # the script waits, and so would every later case
+                    self.bad("%s", traceback.format_exc())
                 session.go_on()
         else:
             self.turn(session, 0)
@@ -71,7 +74,7 @@ class Checked(Case):
         some = self.r.random() < 0.3
         self.merge(1, self.pick() if i and some else None)
         self.check_fsck()
-        stays = len(self.stack) - 1 if self.r.random() < 0.4 else 0
+        stays = max(0, len(self.stack) - 1) if self.r.random() < 0.4 else 0
         while len(self.stack) > stays and not self.found():
             self.undo()
 
