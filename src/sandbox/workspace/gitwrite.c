@@ -328,7 +328,7 @@ static json_t *gitwrite_report(struct target *t, bool trees, bool files, bool *c
 				add_why(conflicts, p,
 					p->conflict
 						? p->conflict
-						: "changed in the box and in the commit of HEAD, at the same lines");
+						: "changed in the sandbox at lines that differ in HEAD; commit your own edits of this file first");
 		}
 	*clean_out = json_array_size(conflicts) == 0;
 	plan_classify(t, files, trees);
