@@ -6,6 +6,7 @@
 #include "base/hash.h"
 #include "base/log.h"
 #include "record/catalog_forget.h"
+#include "sandbox/view/masks.h"
 #include "sandbox/workspace/merge.h"
 
 int main(int argc, char **argv)
@@ -14,6 +15,6 @@ int main(int argc, char **argv)
 	log_open("sandglass");
 	catalog_forget_with(catalog_without);
 	if (argc == 2 && !strcmp(argv[1], "--git-child")) /* merge.h, rule 5 */
-		return git_child_main(3);
+		return git_child_main(3, masks_name_suspect);
 	return cmd_main(argc, argv, stdout, stderr);
 }

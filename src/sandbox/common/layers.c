@@ -5,6 +5,7 @@
 
 #include "base/mem.h"
 #include "base/paths.h"
+#include "sandbox/view/past_names.h"
 
 int layers_check(const struct box_opts *o, struct err *err)
 {
@@ -98,6 +99,28 @@ static void read_own(struct layer *w)
 	git_place_release(&p);
 }
 
+/* mask = { history = true }: names that earlier commits have, or may have. */
+static int refuse_past(const struct layers *l, const struct layer *w, struct err *err)
+{
+	json_t *facts;
+	bool all;
+	CLEANUP(buf_release) struct buf path = BUF_INIT;
+	if (past_names(w->real, w->name, &l->expose, NULL, &facts, &all, err) < 0)
+		return err_wrap(err, "mask.history: can't look through the history");
+	bool found = json_get_bytes(json_object_get(json_array_get(facts, 0), "path"), &path);
+	json_decref(facts);
+	if (found)
+		return err_set(
+			err, ERR_INVALID,
+			"mask.history: '%s' is in earlier commits, so its content is readable from git's objects; "
+			"expose it, or take it out of the history",
+			buf_cstr(&path));
+	return all ? 0
+		   : err_set(err, ERR_INVALID,
+			     "mask.history: '%s' has more history than can be looked through (%d commits)",
+			     w->real, PAST_COMMITS);
+}
+
 static int scan_layer(struct layers *l, size_t i, struct err *err)
 {
 	struct layer *w = &l->item[i];
@@ -120,6 +143,8 @@ static int scan_layer(struct layers *l, size_t i, struct err *err)
 				"mask.history: '%s' is hidden, but git tracks it, so its content is readable from git's objects; "
 				"expose it, or take it out of the history",
 				w->masks.item[m].path);
+	if (l->refuse_history && refuse_past(l, w, err) < 0)
+		return -1;
 	return git_view_look(w->real, &how, &w->shown, &w->masks, &w->git, err);
 }
 

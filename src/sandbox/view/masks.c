@@ -134,10 +134,10 @@ struct walk {
 	struct err *err;
 };
 
-static bool is_exposed(const struct walk *w, const char *path)
+bool masks_exposed(const struct strv *expose, const char *path)
 {
-	for (size_t i = 0; i < w->expose->nr; i++) {
-		const char *e = w->expose->item[i];
+	for (size_t i = 0; i < expose->nr; i++) {
+		const char *e = expose->item[i];
 		size_t n = strlen(e);
 		if (strcmp(e, "*") == 0 || strcmp(e, path) == 0 ||
 		    (n && sandbox_masks_starts(path, e) && (e[n - 1] == '/' || path[n] == '/')))
@@ -153,7 +153,7 @@ static const char own_place[] = "sandglass's own directory",
 static void add_mask(struct walk *w, const char *path, const char *why, struct buf *text)
 {
 	struct masks *m = w->out;
-	if (why != own_place && why != host_socket && is_exposed(w, path)) {
+	if (why != own_place && why != host_socket && masks_exposed(w->expose, path)) {
 		strv_push(&m->exposed, path);
 		return;
 	}
@@ -269,7 +269,7 @@ static void show_config(struct walk *w, int dir, const char *name)
 	enum git_change change = git_config_shown(buf_cstr(&text), text.len, &how, &of, &made);
 	if (change == GIT_CLEANED)
 		add_mask(w, path, without_credentials, &made);
-	else if (change == GIT_ADAPTED && !is_exposed(w, path))
+	else if (change == GIT_ADAPTED && !masks_exposed(w->expose, path))
 		masks_show(w->out, path, "as git in the sandbox needs it", &made);
 }
 

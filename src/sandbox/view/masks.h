@@ -55,6 +55,7 @@ void masks_show(struct masks *m, const char *path, const char *why, struct buf *
 /* @path is not there, for a reason that another part reports. */
 void masks_hide(struct masks *m, const char *path);
 void masks_release(struct masks *m);
+bool masks_exposed(const struct strv *expose, const char *path);
 
 /* The rule for names alone. @dir: it is a directory. */
 bool masks_name_suspect(const char *name, bool dir);

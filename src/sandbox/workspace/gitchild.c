@@ -49,6 +49,8 @@ int child_save(struct target *t, const char *name, const void *bytes, size_t len
 
 /* --- requests --- */
 
+static git_name_rule *child_suspect; /* of git_child_main */
+
 static int gitchild_serve(struct target *t, unsigned type, json_t *request, json_t **out,
 			  struct err *err)
 {
@@ -60,6 +62,7 @@ static int gitchild_serve(struct target *t, unsigned type, json_t *request, json
 	case CHILD_PREPARE:
 	case CHILD_UNDO:
 	case CHILD_FORGET:
+	case CHILD_HISTORY:
 		if (!dir)
 			return err_set(err, ERR_PARSE, "merge: no directory");
 		target_close(t);
@@ -73,6 +76,8 @@ static int gitchild_serve(struct target *t, unsigned type, json_t *request, json
 					 target_nested(t, json_object_get(request, "paths")));
 			return 0;
 		}
+		if (type == CHILD_HISTORY)
+			return history_look(t, child_suspect, out, err);
 		if (type == CHILD_FORGET)
 			return forget_refs(t, out, err);
 		return type == CHILD_UNDO ? undo_run(t, out, err) : plan_prepare(t, out, err);
@@ -107,13 +112,14 @@ static int gitchild_answer(struct target *t, const struct frame *f, struct err *
 			  0, err);
 }
 
-int git_child_main(int sock)
+int git_child_main(int sock, git_name_rule *suspect)
 {
 	struct target t = { .sock = sock, .root = -1, .config = -1 };
 	struct err err = ERR_INIT;
 	struct buf body = BUF_INIT;
 	struct frame f;
 	size_t none = 0;
+	child_suspect = suspect;
 	while (frame_recv(sock, CHILD_MAX_BODY, &f, &body, NULL, &none, &err) == 0)
 		if (gitchild_answer(&t, &f, &err) < 0)
 			break;

@@ -2,8 +2,8 @@
  * of its paths.
  *
  * Frames of wire/frame.h over descriptor 3; one request at a time. Requests CHILD_LOOK {dir},
- * CHILD_PREPARE, CHILD_COMMIT, CHILD_ABORT, CHILD_UNDO {dir} and CHILD_FORGET {dir,refs} are
- * answered by CHILD_OK (JSON) or CHILD_ERR {code,text}. While it works on a request the child may
+ * CHILD_PREPARE, CHILD_COMMIT, CHILD_ABORT, CHILD_UNDO {dir}, CHILD_FORGET {dir,refs}, and
+ * CHILD_HISTORY {dir,commits} are answered by CHILD_OK (JSON) or CHILD_ERR {code,text}. While it works on a request the child may
  * ask CHILD_GET (the 20 bytes of a name; answered by CHILD_BLOB or CHILD_NONE), CHILD_SAVE (a file
  * of the undo record: name, NUL, bytes; answered by CHILD_OK or CHILD_ERR) and CHILD_LOAD (its
  * name; answered by CHILD_BLOB or CHILD_NONE): the target's owner may not write where the record
@@ -31,8 +31,11 @@ enum child_frame {
 	CHILD_SAVE,
 	CHILD_LOAD,
 	CHILD_FORGET,
+	CHILD_HISTORY,
 };
 enum { CHILD_MAX_BODY = 256 << 20 };
+
+typedef bool git_name_rule(const char *name, bool dir);
 
 /* The result for one path. Every file and link that the sandbox changed is in one class;
  * directories are in none. */
@@ -188,6 +191,9 @@ int forget_refs(struct target *t, json_t **out, struct err *err);
  * nothing else of it. Before we become another user; then into the repository. */
 int user_config_read(struct target *t, struct err *err);
 int user_config_use(struct target *t, struct err *err);
+
+/* githistory.c: merge_history. @suspect: a name that is looked for. */
+int history_look(struct target *t, git_name_rule *suspect, json_t **out, struct err *err);
 
 /* gitchild.c: what the child asks of its parent. 0, 1 not held, -1 */
 int child_get(struct target *t, const struct object_id *id, struct buf *out, struct err *err);

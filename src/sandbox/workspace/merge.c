@@ -370,6 +370,8 @@ static int with_child(const struct merge_opts *o, size_t k, unsigned type, const
 	json_put_str(rq, "author", o->author);
 	json_put_str(rq, "email", o->email);
 	json_put(rq, "user", merge_user());
+	if (type == CHILD_HISTORY)
+		json_put_int(rq, "commits", (int64_t)k);
 	json_put(rq, "refs", json_incref((json_t *)(uintptr_t)refs));
 	int rc = merge_child_start(&c, o, o->store ? o->store : &none, k, err);
 	if (rc == 0)
@@ -382,6 +384,13 @@ static int with_child(const struct merge_opts *o, size_t k, unsigned type, const
 int merge_look(const struct merge_opts *o, const char *dir, json_t **out, struct err *err)
 {
 	return with_child(o, 0, CHILD_LOOK, dir, NULL, out, err);
+}
+
+int merge_history(const char *dir, unsigned commits, bool (*stop)(void *self), void *self,
+		  json_t **out, struct err *err)
+{
+	const struct merge_opts o = { .id = "", .stop = stop, .self = self };
+	return with_child(&o, commits, CHILD_HISTORY, dir, NULL, out, err);
 }
 
 int merge_forget(const struct merge_opts *o, const char *dir, const json_t *refs, struct err *err)

@@ -169,8 +169,16 @@ void merge_take_hunks(const struct ws_patch *p, const unsigned *left, size_t nr_
 NODISCARD bool merge_take_ranges(const struct buf *old, const struct buf *new,
 				 const struct merge_range *range, size_t nr, struct buf *out);
 
+/* Looks through the newest @commits of all refs for names that git no longer tracks, and that the
+ * rule of git_child_main suspects. Bounded in time (3 s), and ends when @stop (may be NULL) says
+ * so. @out: {"paths":[bytes, at most 200],
+ * "count","commits" (looked at),"more" (there are more commits),"missing" (objects are not
+ * here)}. */
+NODISCARD int merge_history(const char *dir, unsigned commits, bool (*stop)(void *self), void *self,
+			    json_t **out, struct err *err);
+
 /* The child's main, for the program that is started with --git-child: serves @sock until it is
- * closed. Returns the exit status. */
-int git_child_main(int sock);
+ * closed. @suspect: names that merge_history looks for; NULL = none. Returns the exit status. */
+int git_child_main(int sock, bool (*suspect)(const char *name, bool dir));
 
 #endif

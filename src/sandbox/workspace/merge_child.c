@@ -18,7 +18,7 @@
 #include "sandbox/workspace/merge_priv.h"
 #include "wire/frame.h"
 
-enum { SILENCE_US = 120000000, TICK_MS = 200 };
+enum { SILENCE_US = 120000000, TICK_MS = 20 };
 
 static int spawn_self(int sock, int *pidfd_out, struct err *err)
 {

@@ -1,3 +1,4 @@
+#include "supervisor/box/past_secrets.h"
 #include "supervisor/box/super_box.h"
 
 #include <limits.h>
@@ -92,6 +93,7 @@ void super_box_release(struct super *s)
 {
 	while (s->box)
 		super_box_drop(s, s->box);
+	past_secrets_release(s);
 	box_state_end(s);
 }
 
@@ -683,6 +685,7 @@ void super_box_opened(struct super *s, uint64_t box, json_t *result, const struc
 	gate_box(s->gate, box, super_box_wall_of(b), b->profile, sb->name);
 	warn_foreign(s, sb, result);
 	notices_tell(s, box, box, notices_of_ready(result));
+	past_secrets_begin(s, box, boxes_opts(s->boxes, box));
 	sb->disk = disk_watch_new(s, b, boxes_opts(s->boxes, box));
 	if (sb->net)
 		net_attach(sb->net, b);

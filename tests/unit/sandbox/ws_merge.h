@@ -18,7 +18,7 @@ __attribute__((unused)) static int fork_child(void *self, int sock, int *pidfd_o
 		for (int fd = 3; fd < 64; fd++)
 			if (fd != sock)
 				close(fd);
-		_exit(git_child_main(sock));
+		_exit(git_child_main(sock, NULL));
 	}
 	*pidfd_out = (int)syscall(SYS_pidfd_open, pid, 0);
 	return *pidfd_out < 0 ? err_sys(err, "pidfd_open") : 0;

@@ -1,0 +1,22 @@
+/* Names like those of secrets that only earlier commits of a repository have. Git in a sandbox can
+ * read their contents. Starts a process that opens the repository; any thread but the loop's. */
+#ifndef SANDBOX_VIEW_PAST_NAMES_H
+#define SANDBOX_VIEW_PAST_NAMES_H
+
+#include "base/json.h"
+
+enum { PAST_COMMITS = 2000 }; /* the newest that are looked at */
+
+struct past_stop { /* polled: ends the look with ERR_CANCELLED */
+	bool (*due)(void *self);
+	void *self;
+};
+
+/* *out: facts for a notice, [{"repo","path","why"}] with @repo as given; empty if there are none or
+ * no repository is at @dir. @expose: as for masks_scan. @all_out: every commit was looked at. @stop: may be
+ * NULL. */
+NODISCARD int past_names(const char *dir, const char *repo, const struct strv *expose,
+			 const struct past_stop *stop, json_t **out, bool *all_out,
+			 struct err *err);
+
+#endif
