@@ -622,12 +622,12 @@ int cmd_send(struct cmd_ctx *ctx)
 }
 
 /* IDs after the first may name the session too, and only the same one. */
-static void several_ids(json_t *words, const char *session, struct err *err)
+static void several_ids(json_t *words, const char *session, const char *first, struct err *err)
 {
 	for (size_t i = 2; i < json_array_size(words); i++) {
 		const char *word = json_string_value(json_array_get(words, i));
 		CLEANUP(free_ptr) char *own = session_in_word(word);
-		if (own && strcmp(own, session) != 0)
+		if (own && !cmd_send_begins(session, own) && (!first || strcmp(own, first) != 0))
 			err_set(err, ERR_USAGE, "expected IDs of one session, got '%s'", word);
 		else if (own)
 			json_array_set_new(words, i, json_bytes_z(strchr(word, '#')));
@@ -652,7 +652,8 @@ static int send_live(struct cmd_ctx *ctx, const struct aim *a)
 		json_object_del(opts, "filter");
 		json_object_del(opts, "yes");
 	} else if ((deny || !strcmp(ctx->command->name, "approve")) && cmd_word(ctx, 1)) {
-		several_ids(words, json_str(control_client_welcome(c), "session", ""), &err);
+		several_ids(words, json_str(control_client_welcome(c), "session", ""), in_word,
+			    &err);
 	}
 	if (err.code != ERR_NONE) {
 		json_decref(words);

@@ -326,17 +326,54 @@ static bool is_option(const char *word)
 	return word[0] == '-' && word[1] && !(word[1] >= '0' && word[1] <= '9');
 }
 
-/* A command that takes free text still knows the session when it is named last: "-S s-7k2m9q". */
-static void session_at_end(struct command_line *l, struct words *w)
+/* "-S", "--in", or "--in=ID": how many words the option takes at @at; 0: it is not that option. The
+ * session must be an id: other words are text. */
+static size_t session_words(const struct words *w, size_t at, const char **value_out)
+{
+	const char *word = at < w->nr ? w->argv[at] : "",
+		   *next = at + 1 < w->nr ? w->argv[at + 1] : "";
+	bool joined = !strncmp(word, "--in=", 5),
+	     apart = !strcmp(word, "-S") || !strcmp(word, "--in"),
+	     letter = !strncmp(word, "-Ss-", 4);
+	*value_out = joined ? word + 5 : letter ? word + 2 : next;
+	return (joined || apart || letter) && !strncmp(*value_out, "s-", 2) ? apart ? 2 : 1 : 0;
+}
+
+/* A command that takes free text still knows the session when it is named right before the text or
+ * last: "-S s-7k2m9q". */
+static void session_around_text(struct command_line *l, struct words *w)
 {
 	struct option_row r;
 	struct err none = ERR_INIT;
-	if (w->nr < w->at + 3 || strncmp(w->argv[w->nr - 1], "s-", 2) != 0 ||
-	    (strcmp(w->argv[w->nr - 2], "-S") != 0 && strcmp(w->argv[w->nr - 2], "--in") != 0) ||
-	    find_letter(l->command, 'S', &r, &none) < 0)
+	const char *value;
+	if (find_letter(l->command, 'S', &r, &none) < 0)
 		return;
-	parse_add_option(l, &r, w->argv[w->nr - 1]);
-	w->nr -= 2;
+	size_t n = session_words(w, w->at + 1, &value);
+	if (n) {
+		parse_add_option(l, &r, value);
+		w->at += n;
+		return;
+	}
+	for (n = 2; n > 0 && w->nr > w->at + n; n--)
+		if (session_words(w, w->nr - n, &value) == n) {
+			parse_add_option(l, &r, value);
+			w->nr -= n;
+			return;
+		}
+}
+
+/* The first operand of a command that takes free text: options end, but for the session. "--" makes
+ * text of all that follows. */
+static void begin_text(struct command_line *l, struct words *w)
+{
+	size_t before = w->at;
+	if (w->at + 1 < w->nr && !strcmp(w->argv[w->at + 1], "--")) {
+		w->at++;
+		return;
+	}
+	session_around_text(l, w);
+	if (w->at > before && w->at + 1 < w->nr && !strcmp(w->argv[w->at + 1], "--"))
+		w->at++;
 }
 
 int command_parse_loose(struct command_line *out, char *const *argv, size_t nr, struct err *err)
@@ -368,7 +405,7 @@ int command_parse_loose(struct command_line *out, char *const *argv, size_t nr, 
 			if ((out->command->flags & COMMAND_TAIL) &&
 			    !arity_of(out->command->usage).rest && options) {
 				options = false;
-				session_at_end(out, &w);
+				begin_text(out, &w);
 			}
 			w.at++;
 		}

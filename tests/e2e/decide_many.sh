@@ -26,8 +26,11 @@ one=$(held 'echo one') two=$(held 'echo two') three=$(held 'echo three') five=$(
 "$sg" approve "$one" "$five" >out 2>&1
 is $? 2 "high risk is approved alone"
 is "$("$sg" ls --waiting | grep -c exec)" 6 "and nothing is decided"
-"$sg" approve "$one" "$id#$two" >out 2>&1
-is $? 0 "two at once"
+short=${id%???}
+"$sg" approve "$short#$one" "s-other#$two" >out 2>&1
+is "$? $("$sg" ls --waiting | grep -c exec)" "2 6" "IDs of two sessions are refused"
+"$sg" approve "$short#$one" "$short#$two" >out 2>&1
+is $? 0 "two at once, with the beginning of the session's ID"
 "$sg" approve "$one" "$three" >out 2>&1
 is $? 1 "one that is decided is named"
 "$sg" deny --filter 'cmd~"^true"' </dev/null >out 2>&1
