@@ -195,9 +195,8 @@ const struct rows *ui_rows(struct ui *ui, size_t source, const struct rows *of)
 	return p ? pick_rows(p, ui->src[source], of, ui_now(ui)) : of;
 }
 
-static bool filterline_lets(struct ui *ui, size_t source, json_t *row)
+static bool filterline_lets(struct ui *ui, const struct view_filter *v, size_t source, json_t *row)
 {
-	struct view_filter *v = filter_on(ui);
 	bool in = filter_match(pick_filter(v->pick[source]), row, ui_now(ui));
 	json_decref(row);
 	return in;
@@ -207,14 +206,24 @@ bool ui_lets_agent(struct ui *ui, size_t source, const struct model_agent *a)
 {
 	struct view_filter *v = filter_on(ui);
 	return !pick_of(ui, v, source) ||
-	       filterline_lets(ui, source, facts_agent(ui->src[source], a));
+	       filterline_lets(ui, v, source, facts_agent(ui->src[source], a));
 }
 
 bool ui_lets_row(struct ui *ui, size_t source, uint64_t seq)
 {
 	struct view_filter *v = filter_on(ui);
 	return !pick_of(ui, v, source) ||
-	       filterline_lets(ui, source, facts_row(ui->src[source], seq));
+	       filterline_lets(ui, v, source, facts_row(ui->src[source], seq));
+}
+
+bool ui_below_lets_row(struct ui *ui, const char *view, size_t source, uint64_t seq)
+{
+	bool open = false;
+	for (size_t i = 0; i < ui->depth; i++)
+		open |= strcmp(ui->stack[i].ops->name, view) == 0;
+	struct view_filter *v = &ui->find->filter[view_index(view_find(view))];
+	return !open || !pick_of(ui, v, source) ||
+	       filterline_lets(ui, v, source, facts_row(ui->src[source], seq));
 }
 
 /* --- completion ------------------------------------------------------------------------------- */

@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "ui/frame/finder.h"
 #include "ui/views/approval_priv.h"
 
 void approval_arm(struct approval *v, struct ui *ui)
@@ -105,12 +106,21 @@ static bool approval_gone(const struct approval *v, const struct ui *ui)
 static void approval_next(struct approval *v, struct ui *ui)
 {
 	size_t n;
+	v->none_next = false;
 	if (ui->no_next || !approval_gone(v, ui))
 		return;
 	CLEANUP(free_ptr) struct waits *w = all_waiting(ui, &n);
 	size_t at = v->place ? v->place - 1 : 0;
-	if (n > 0)
-		approval_show(v, ui, &w[at < n ? at : 0]);
+	for (size_t i = 0; i < n; i++) {
+		const struct waits *next = &w[(at + i) % n];
+		/* a reviewer who filtered the queue has not asked for the others */
+		if (!ui_below_lets_row(ui, "queue", next->source, next->action))
+			continue;
+		approval_show(v, ui, next);
+		return;
+	}
+	v->none_next = true; /* the screen closes at the next look */
+	ui->wake_us = ui->mono_us + 1;
 }
 
 static void view_approval_recalc(void *self, struct ui *ui, struct arena *ar, int rows, int cols)
@@ -221,7 +231,7 @@ static bool view_approval_finished(const void *self, const struct ui *ui)
 	size_t held = 0;
 	for (size_t i = 0; i < ui->nr_src && !ui->no_next; i++)
 		held += ui->src[i]->model.nr_held;
-	return approval_gone(v, ui) && held == 0;
+	return approval_gone(v, ui) && (held == 0 || v->none_next);
 }
 
 /* Round all decisions, and past the last one to none. */

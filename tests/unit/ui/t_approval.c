@@ -343,6 +343,43 @@ static void next_opens(void)
 	end();
 }
 
+/* A filter of the queue holds for what opens next, too. */
+static void next_of_filter(void)
+{
+	struct subject on = { 0 };
+	begin_at(25);
+	press("\x1b");
+	ui_do(&ui, VERB_QUEUE);
+	ui_draw(&ui);
+	filter_set(&ui, "id:25 or id:35");
+	ui_draw(&ui);
+	press("\n");
+	is_str(view(), "approval", "opened from the queue");
+	later(1000000);
+	press("x");
+	is_int(nr_sent, 1, "it is denied");
+	first_is_over();
+	is_str(view(), "approval", "the next one opens");
+	ui_top(&ui)->ops->subject(ui_top(&ui)->self, &ui, &on);
+	is_int((int)on.action, 35, "of those that the filter shows");
+	end();
+	begin_at(25);
+	press("\x1b");
+	ui_do(&ui, VERB_QUEUE);
+	ui_draw(&ui);
+	filter_set(&ui, "id:25");
+	ui_draw(&ui);
+	press("\n");
+	later(1000000);
+	press("x");
+	first_is_over();
+	ui_sync(&ui);
+	ui_draw(&ui);
+	is_str(view(), "queue", "and none if it hides all others");
+	filter_set(&ui, NULL);
+	end();
+}
+
 static void batch(void)
 {
 	begin_at(25);
@@ -501,6 +538,7 @@ int main(void)
 	notes();
 	typed();
 	next_opens();
+	next_of_filter();
 	batch();
 	editing();
 	long_command();
