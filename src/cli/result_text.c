@@ -85,7 +85,7 @@ static void result_text_merged(struct cmd_ctx *ctx, const json_t *result, struct
 		merge_several_text(result, dry, out);
 		return;
 	}
-	merge_text(result, NULL, dry, out);
+	merge_text(result, json_str(result, "name", NULL), dry, out);
 	if (dry && json_int(json_object_get(result, "counts"), "conflict", 0)) {
 		buf_puts(out, "\n  conflict:");
 		merge_conflicts(result, out);

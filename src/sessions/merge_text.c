@@ -59,16 +59,17 @@ static void text_list(const json_t *list, int64_t nr, bool whys, struct buf *out
 		buf_printf(out, " and %" PRId64 " more", nr - named);
 }
 
-/* Files of git's own are in every sandbox in which git was used: they are not told one by one. */
+/* Git's own files are in every sandbox in which git was used: they are not told one by one. They are
+ * the last of a list: if there is one, all others are named. */
 static int64_t text_without_git(const json_t *list, int64_t nr)
 {
+	int64_t git = 0;
 	for (size_t i = 0; i < json_array_size(list); i++) {
 		CLEANUP(buf_release) struct buf path = BUF_INIT;
-		if (text_path(json_array_get(list, i), &path) &&
-		    ws_path_is_git(buf_cstr(&path), path.len))
-			nr--;
+		git += text_path(json_array_get(list, i), &path) &&
+		       ws_path_is_git(buf_cstr(&path), path.len);
 	}
-	return nr;
+	return git ? (int64_t)json_array_size(list) - git : nr;
 }
 
 static void text_rest(const json_t *body, struct buf *out)

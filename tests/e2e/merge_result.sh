@@ -83,4 +83,10 @@ ok $? 'a branch that is in the way is named'
 merge --to fix/one/more
 [ $? -ne 0 ] && grep -q "'fix/one'" err
 ok $? 'also above'
+
+# git's own files are many, and never take the place of others that are not merged
+repo many
+work many 'for i in $(seq 150); do echo $i >f; git add f; git commit -qm $i; done; mkfifo zz'
+merge
+is "$(python3 -c 'import json; print(json.load(open("out"))["result"]["paths"]["refused"][0]["path"])')" zz 'a file that is not merged is named before those of git'
 finish

@@ -12,9 +12,9 @@ struct past_stop { /* polled: ends the look with ERR_CANCELLED */
 	void *self;
 };
 
-/* *out: facts for a notice, [{"repo","path","why"}] with @repo as given; empty if there are none or
- * no repository is at @dir. @expose: as for masks_scan. @all_out: every commit was looked at. @stop: may be
- * NULL. */
+/* *out: facts for a notice, [{"repo","path","why"}] with @repo as given; empty without such names
+ * or without a repository at @dir. @expose: as for masks_scan. @all_out: every commit was looked
+ * at. @stop: may be NULL. */
 NODISCARD int past_names(const char *dir, const char *repo, const struct strv *expose,
 			 const struct past_stop *stop, json_t **out, bool *all_out,
 			 struct err *err);

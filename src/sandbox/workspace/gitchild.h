@@ -3,8 +3,8 @@
  *
  * Frames of wire/frame.h over descriptor 3; one request at a time. Requests CHILD_LOOK {dir},
  * CHILD_PREPARE, CHILD_COMMIT, CHILD_ABORT, CHILD_UNDO {dir}, CHILD_FORGET {dir,refs}, and
- * CHILD_HISTORY {dir,commits} are answered by CHILD_OK (JSON) or CHILD_ERR {code,text}. While it works on a request the child may
- * ask CHILD_GET (the 20 bytes of a name; answered by CHILD_BLOB or CHILD_NONE), CHILD_SAVE (a file
+ * CHILD_HISTORY {dir,commits} are answered by CHILD_OK (JSON) or CHILD_ERR {code,text}. While it
+ * works on a request the child may ask CHILD_GET (the 20 bytes of a name; answered by CHILD_BLOB or CHILD_NONE), CHILD_SAVE (a file
  * of the undo record: name, NUL, bytes; answered by CHILD_OK or CHILD_ERR) and CHILD_LOAD (its
  * name; answered by CHILD_BLOB or CHILD_NONE): the target's owner may not write where the record
  * is kept.
@@ -106,7 +106,7 @@ struct target {
 	size_t prefix_len;
 	struct object_id head; /* commit, null = none */
 	struct object_id head_tree;
-	/* gitonto.c: the branch of an earlier merge of the same step, and the commit that HEAD names;
+	/* gitonto.c: the branch of an earlier merge of the step, and the commit that HEAD names;
 	 * @head and @head_tree are then those of that branch. NULL, null: there is none */
 	const char *stands_on;
 	struct object_id from;

@@ -44,6 +44,10 @@ void part_answer(struct merge_work *w, struct part *p, const json_t *answer)
 		const struct ws_change *c = &wish->d.item[p->nth[i]];
 		bool refused = letters[i] == CLASS_REFUSED, conflict = letters[i] == CLASS_CONFLICT;
 		wish->letters[p->nth[i]] = letters[i];
+		if (refused && ws_path_is_git(c->path, c->len)) {
+			wish->why[p->nth[i]] = "git's own files are never merged";
+			continue;
+		}
 		if ((refused || conflict) && named++ < MERGE_NAMED_MAX && p->c.prepared)
 			wish->why[p->nth[i]] = merge_result_why_of(
 				p->c.prepared, refused ? "skipped" : "conflicts", c->path + skip,
@@ -124,10 +128,14 @@ static json_t *tally_counts(const struct tally *y)
 
 static void tally_wish(struct tally *y, const struct wish *w)
 {
-	for (size_t i = 0; i < w->d.nr; i++)
-		if (w->letters[i] != CLASS_NONE)
-			tally_path(y, w->letters[i], w->d.item[i].path, w->d.item[i].len, w->why[i],
-				   strv_holds(&w->partly, w->d.item[i].path, w->d.item[i].len));
+	/* git's own files come last: they must not take the places of others in the list */
+	for (int git = 0; git < 2; git++)
+		for (size_t i = 0; i < w->d.nr; i++) {
+			const struct ws_change *c = &w->d.item[i];
+			if (w->letters[i] != CLASS_NONE && ws_path_is_git(c->path, c->len) == git)
+				tally_path(y, w->letters[i], c->path, c->len, w->why[i],
+					   strv_holds(&w->partly, c->path, c->len));
+		}
 	for (size_t i = 0; i < w->left.nr; i++)
 		tally_path(y, 'l', w->left.item[i], w->left.len[i], NULL, false);
 }

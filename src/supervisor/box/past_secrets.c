@@ -25,7 +25,7 @@ struct past_secrets {
 	json_t *facts;	     /* of past_names; NULL: not known */
 	bool running, known; /* a look is under way; one has ended at @when_us */
 	int64_t begun_us, when_us;
-	struct past_box *wait; /* sandboxes to be told */
+	struct past_box *wait; /* sandboxes that get the result */
 	size_t nr, cap;
 };
 

@@ -57,6 +57,8 @@ static json_t *several_merge_result(struct tree_several *v, const uint64_t *even
 		return merge_several_result(&v->m, event);
 	json_t *one = json_copy(v->m.merge[0].body);
 	json_put_int(one, "event", (int64_t)event[0]);
+	json_put_int(one, "box", (int64_t)v->m.merge[0].box->id);
+	json_put_str(one, "name", v->m.merge[0].box->name);
 	return one;
 }
 

@@ -82,7 +82,7 @@ struct super {
 	struct away *away; /* unattended.c; may be NULL */
 	struct room *room; /* disk_space.c; may be NULL */
 	struct loop_signal *sig[3];
-	struct past_secrets *past; /* past_secrets.c: what was found in repositories; may be NULL */
+	struct past_secrets *past; /* past_secrets.c: names found in repositories; may be NULL */
 	json_t *store;		   /* {"name":{"key":value}}, also kept in the record */
 	enum record_state record_state;
 	char *record_why;
