@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "luahost/library_kept.h"
 #include "supervisor/core/output_excerpt.h"
 #include "wire/host.h"
 
@@ -19,6 +20,23 @@ static void luahost_record_leave_out(json_t *res, const char *key, int64_t actio
 	json_put(res, key, ref);
 }
 
+/* A module of the library is the same in each session. */
+static void luahost_record_name_module(struct record *r, json_t *kept, const json_t *res)
+{
+	const json_t *text = json_object_get(res, "text"), *path = json_object_get(res, "path");
+	struct hash h;
+	if (!json_is_string(text) || !json_is_string(path) ||
+	    !library_keep(record_path(r), json_string_value(path), json_string_value(text),
+			  json_string_length(text), &h))
+		return;
+	CLEANUP(buf_release) struct buf hex = BUF_INIT;
+	json_t *copy = json_copy((json_t *)(uintptr_t)res), *ref = json_object();
+	hex_append(&hex, h.b, HASH_LEN);
+	json_put_str(ref, "$library", buf_cstr(&hex));
+	json_put(copy, "text", ref);
+	json_put(kept, "value", copy);
+}
+
 void luahost_record_frame(struct record *r, uint64_t cause, uint64_t ordinal, uint16_t type,
 			  uint64_t id, const json_t *body)
 {
@@ -33,6 +51,8 @@ void luahost_record_frame(struct record *r, uint64_t cause, uint64_t ordinal, ui
 		luahost_record_leave_out(copy, "out", action, out);
 		luahost_record_leave_out(copy, "err", action, STREAM_ERR);
 		json_put(kept, "value", copy);
+	} else if (type == HOST_ANSWER && json_is_object(res)) {
+		luahost_record_name_module(r, kept, res);
 	}
 	json_put_int(ev, "n", (int64_t)ordinal);
 	json_put_str(ev, "type", host_frame_name(type));
@@ -67,6 +87,21 @@ static int luahost_record_put_back(struct session *s, json_t *res, const char *k
 	return 0;
 }
 
+static int luahost_record_put_module(struct session *s, json_t *res, struct err *err)
+{
+	const char *hex = json_str(json_object_get(res, "text"), "$library", NULL);
+	CLEANUP(buf_release) struct buf text = BUF_INIT;
+	struct hash h;
+	if (!hex)
+		return 0;
+	if (!hex_parse(hex, strlen(hex), h.b, HASH_LEN))
+		return err_set(err, ERR_PARSE, "a module's text has the invalid hash '%s'", hex);
+	if (library_kept(session_path(s), json_str(res, "path", ""), &h, &text, err) < 0)
+		return -1;
+	json_put_bytes(res, "text", buf_cstr(&text), text.len);
+	return 0;
+}
+
 int luahost_rebuild_frame(struct session *s, const struct event *ev, uint16_t *type_out,
 			  uint64_t *id_out, struct buf *out, struct err *err)
 {
@@ -91,7 +126,8 @@ int luahost_rebuild_frame(struct session *s, const struct event *ev, uint16_t *t
 		return err_set(err, ERR_PARSE, "host.frame #%llu has no body",
 			       (unsigned long long)ev->seq);
 	if (json_is_object(res) && (luahost_record_put_back(s, res, "out", err) < 0 ||
-				    luahost_record_put_back(s, res, "err", err) < 0))
+				    luahost_record_put_back(s, res, "err", err) < 0 ||
+				    luahost_record_put_module(s, res, err) < 0))
 		return -1;
 	json_dump_buf(body, out);
 	*type_out = type;

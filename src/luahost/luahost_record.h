@@ -6,7 +6,8 @@
 #include "record/record.h"
 
 /* Appends host.frame. Output that the record holds already (RES.out and RES.err) is left out and
- * named {"$out":[action,stream]} instead; luahost_rebuild_frame puts it back. @body is borrowed and
+ * named {"$out":[action,stream]} instead; the text of a module of the library is {"$library":H}
+ * (library_kept.h). luahost_rebuild_frame puts both back. @body is borrowed and
  * stays as it is. */
 void luahost_record_frame(struct record *r, uint64_t cause, uint64_t ordinal, uint16_t type,
 			  uint64_t id, const json_t *body);
