@@ -1,4 +1,4 @@
--- The session file, format 1. schema/README.md says what each column means and how it is proven.
+-- The session file, formats 1 and 2. schema/README.md says what each column means and how it is proven.
 -- Events are never changed and never removed; the triggers let through one thing: the recorded erasure of a body.
 
 CREATE TABLE session(

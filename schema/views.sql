@@ -1,7 +1,6 @@
 -- For people with sqlite3 in their hands. Nothing here is proven; it is dropped and made anew when a writer opens the file.
 
-DROP TABLE IF EXISTS kind;
-CREATE TABLE kind(
+CREATE TABLE IF NOT EXISTS kind(
   number INTEGER PRIMARY KEY,
   name TEXT NOT NULL,
   doc TEXT NOT NULL

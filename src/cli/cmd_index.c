@@ -75,7 +75,8 @@ static void cmd_index_one(struct work *w, const char *path, bool named)
 		return;
 	}
 	CLEANUP(free_ptr) char *id = mem_strdup(session_id(s));
-	bool whole = session_indexed(s) >= session_head(s) && session_valued(s);
+	bool whole =
+		session_short(s) || (session_indexed(s) >= session_head(s) && session_valued(s));
 	int may = whole ? 0 : deferred_index_may(s, &err);
 	session_close(&s); /* its journal changes */
 	w->id = id;

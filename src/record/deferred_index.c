@@ -62,7 +62,8 @@ bool deferred_index_due(struct session *s)
 {
 	struct err err = ERR_INIT;
 	uint64_t head = session_head(s);
-	return (session_indexed(s) < head || (head > LONG && !session_valued(s))) &&
+	return ((session_indexed(s) < head && !session_short(s)) ||
+		(head > LONG && !session_valued(s))) &&
 	       deferred_index_may(s, &err) == 0;
 }
 

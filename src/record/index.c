@@ -4,7 +4,11 @@
 #include "record/read/steps.h"
 #include "record/read/text.h"
 #include "record/read/values.h"
+#include "record/read/session.h"
+#include "record/read/page_checksum.h"
 #include "record/store_priv.h"
+
+enum { INDEX_FROM_PAGES = SESSION_SHORT_BYTES / SUMS_PAGE };
 
 /* Words of an event or of the segment that it proves: 1; 0 when redacted; -1 when it cannot be read
  * now. */
@@ -19,6 +23,24 @@ static int index_text_of(struct text_reader *t, uint64_t seq, struct buf *out)
 	/* so that every character begins a trigram: one and two characters are found by prefix */
 	buf_puts(out, "\n\n");
 	return 1;
+}
+
+static uint64_t index_from_events = SESSION_SHORT_EVENTS;
+
+void store_index_from(uint64_t events)
+{
+	index_from_events = events;
+}
+
+static uint64_t read_number_of(struct store *s, const char *sql)
+{
+	sqlite3_stmt *st;
+	uint64_t v = 0;
+	if (sqlite3_prepare_v2(s->db, sql, -1, &st, NULL) == SQLITE_OK &&
+	    sqlite3_step(st) == SQLITE_ROW)
+		v = (uint64_t)sqlite3_column_int64(st, 0);
+	sqlite3_finalize(st);
+	return v;
 }
 
 static uint64_t read_mark(struct store *s, const char *name)
@@ -82,8 +104,22 @@ static bool index_add_blocks(struct store *s)
 	return true;
 }
 
+/* Reading a short session through takes less than its index would in the file. */
+static bool index_pays(struct store *s)
+{
+	if (s->index_pays || s->now.seq >= index_from_events)
+		return true;
+	s->index_pays = read_number_of(s, "PRAGMA page_count") >= INDEX_FROM_PAGES ||
+			read_mark(s, "indexed") > 0;
+	return s->index_pays;
+}
+
 bool store_index(struct store *s, size_t bytes)
 {
+	if (!index_pays(s)) {
+		s->indexed = true;
+		return false;
+	}
 	if (full_blocks(s) > s->blocks)
 		return index_add_blocks(s) && (full_blocks(s) > s->blocks || !s->indexed);
 	if (s->indexed)

@@ -9,9 +9,9 @@
 EMBED(schema_0001, "schema/0001_event.sql");
 EMBED(schema_view_text, "schema/views.sql");
 
-const char *schema_migration(int format)
+const char *schema_tables(void)
 {
-	return format == 1 ? schema_0001 : NULL;
+	return schema_0001;
 }
 
 const char *schema_views(void)

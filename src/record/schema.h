@@ -6,11 +6,11 @@
 
 enum {
 	SCHEMA_APPLICATION = 0x53474c53, /* "SGLS" */
-	SCHEMA_FORMAT = 1,		 /* user_version: the number of the last migration */
+	SCHEMA_FORMAT = 2,		 /* user_version */
 };
 
-/* Migration 1 .. SCHEMA_FORMAT, NUL-terminated; NULL past the end. */
-const char *schema_migration(int format);
+/* The tables of formats 1 and 2 are the same. */
+const char *schema_tables(void);
 const char *schema_views(void);
 
 #endif

@@ -47,6 +47,7 @@ const char *const store_sql[SQL_NR] = {
 		" ON CONFLICT(seq) DO NOTHING",
 	[SQL_MARK] =
 		"INSERT INTO mark(name, value) VALUES(?1, ?2) ON CONFLICT(name) DO UPDATE SET value = excluded.value",
+	[SQL_KIND] = "INSERT OR IGNORE INTO kind(number, name, doc) VALUES(?1, ?2, ?3)",
 	[SQL_REDACTION] =
 		"INSERT INTO redaction(what, id, seq) VALUES(?1, ?2, ?3) ON CONFLICT(what, id) DO NOTHING",
 	[SQL_ERASE_EVENT] = "UPDATE event SET salt = NULL, body = NULL WHERE seq = ?1",
@@ -180,7 +181,8 @@ static enum store_rc put_events(struct store *s, enum sql which, const struct ev
 		bind_event(s->stmt[which], i * EVENT_COLUMNS, ev[i], &p[i]);
 	}
 	s->indexed = false;
-	return store_run(s, which);
+	enum store_rc rc = store_kinds_note(s, ev, (size_t)nr);
+	return rc == STORE_OK ? store_run(s, which) : rc;
 }
 
 enum store_rc store_events(struct store *s, const struct event *const *ev, size_t nr)
@@ -412,6 +414,7 @@ void store_rollback(struct store *s)
 	if (!sqlite3_get_autocommit(s->db)) /* some failures roll back by themselves */
 		sqlite3_exec(s->db, "ROLLBACK", NULL, NULL, NULL);
 	s->now = s->before;
+	memset(s->kinds, 0, sizeof(s->kinds));
 }
 
 /* How many frames the log has after a commit. */

@@ -93,6 +93,8 @@ enum store_rc store_scrub(struct store *s);
 /* Adds some blocks (read/values.h), or else up to @bytes of text to the search index, in a
  * transaction of its own. False when there is nothing left to do. */
 bool store_index(struct store *s, size_t bytes);
+/* For tests: from how many events on a session gets an index (SESSION_SHORT_EVENTS). */
+void store_index_from(uint64_t events);
 uint64_t store_indexed(struct store *s); /* how far it reaches, and its blocks (read/values.h) */
 /* Frees the page cache; later steps read the few pages that they need again. */
 void store_rest(struct store *s);

@@ -12,6 +12,7 @@
 
 /* ?1 = the last event. Messages have no seq: those that an event up to ?1 names. */
 static const char *const store_copy_copies[] = {
+	"INSERT OR IGNORE INTO main.kind SELECT number, name, doc FROM src.kind",
 	"INSERT INTO main.event SELECT * FROM src.event WHERE seq <= ?1 ORDER BY seq",
 	"INSERT INTO main.segment SELECT * FROM src.segment WHERE seq <= ?1 ORDER BY segment",
 	"INSERT INTO main.object SELECT * FROM src.object WHERE seq <= ?1 ORDER BY object",

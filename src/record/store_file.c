@@ -11,6 +11,7 @@
 #include "base/fd.h"
 #include "base/mem.h"
 #include "record/schema.h"
+#include "record/store_pack.h"
 #include "record/store_priv.h"
 #include "record/read/page_checksum.h"
 #include "record/trigram.h"
@@ -98,26 +99,6 @@ static int enter_wal(struct store *s, struct err *err)
 	return 0;
 }
 
-static int fill_kinds(struct store *s, struct err *err)
-{
-	sqlite3_stmt *st;
-	if (sqlite3_prepare_v2(s->db,
-			       "INSERT OR REPLACE INTO kind(number, name, doc) VALUES(?1, ?2, ?3)",
-			       -1, &st, NULL))
-		return store_file_fail(s, err, "make");
-	int rc = SQLITE_DONE;
-	for (size_t i = 0; i < event_kind_count() && rc == SQLITE_DONE; i++) {
-		uint16_t kind = event_kind_at(i);
-		sqlite3_bind_int(st, 1, kind);
-		sqlite3_bind_text(st, 2, event_kind_name(kind), -1, SQLITE_STATIC);
-		sqlite3_bind_text(st, 3, event_kind_doc(kind), -1, SQLITE_STATIC);
-		rc = sqlite3_step(st);
-		sqlite3_reset(st);
-	}
-	sqlite3_finalize(st);
-	return rc == SQLITE_DONE ? 0 : store_file_fail(s, err, "make");
-}
-
 static int make_tables(struct store *s, const char *id, const char *name, struct err *err)
 {
 	char sql[160];
@@ -129,10 +110,8 @@ static int make_tables(struct store *s, const char *id, const char *name, struct
 		SCHEMA_APPLICATION);
 	if (store_file_run(s, sql, "make", err) < 0)
 		return -1;
-	for (int f = 1; f <= SCHEMA_FORMAT; f++)
-		if (store_file_run(s, schema_migration(f), "make", err) < 0)
-			return -1;
-	if (store_file_run(s, schema_views(), "make", err) < 0 || fill_kinds(s, err) < 0)
+	if (store_file_run(s, schema_tables(), "make", err) < 0 ||
+	    store_file_run(s, schema_views(), "make", err) < 0)
 		return -1;
 	sqlite3_stmt *st;
 	if (sqlite3_prepare_v2(s->db, "INSERT INTO session VALUES(1, ?1, ?2, ?3, ?4, ?5)", -1, &st,
@@ -252,11 +231,16 @@ int store_open(struct store **out, const char *path, const uint8_t seed[SIGN_SEE
 	CLEANUP(free_ptr) char *id = NULL;
 	if (emptied_by_others(path) && vfs_mend_sums(path, err) < 0)
 		return -1;
-	if (connect_db(s, err) < 0 || enter_wal(s, err) < 0)
+	if (store_unpack(path, err) < 0 || connect_db(s, err) < 0 || enter_wal(s, err) < 0)
 		return -1;
+	char end[60];
+	snprintf(end, sizeof(end), "PRAGMA user_version=%d; COMMIT", SCHEMA_FORMAT);
 	if (store_file_run(s, "BEGIN IMMEDIATE", "open", err) < 0 ||
-	    store_file_run(s, schema_views(), "open", err) < 0 || fill_kinds(s, err) < 0 ||
-	    store_file_run(s, "COMMIT", "open", err) < 0)
+	    store_file_run(s, schema_views(), "open", err) < 0)
+		return -1;
+	if (store_kinds_again(s) != SQLITE_OK)
+		return store_file_fail(s, err, "open");
+	if (store_file_run(s, end, "open", err) < 0)
 		return -1;
 	if (store_prepare(s, err) < 0 || store_file_read_state(s, &id, err) < 0)
 		return -1;
@@ -314,6 +298,9 @@ static int leave_wal(struct store *s, struct err *err)
 int store_close(struct store **s, bool clean, struct err *err)
 {
 	int rc = clean ? leave_wal(*s, err) : 0;
+	CLEANUP(free_ptr) char *path = mem_strdup((*s)->path);
 	store_free(s);
+	if (clean && rc == 0)
+		store_pack(path);
 	return rc;
 }

@@ -17,6 +17,7 @@ enum sql {
 	SQL_MESSAGE,
 	SQL_CHECKPOINT,
 	SQL_MARK,
+	SQL_KIND,
 	SQL_REDACTION,
 	SQL_ERASE_EVENT,
 	SQL_ERASE_SEGMENT,
@@ -39,11 +40,13 @@ struct store {
 	char *path;
 	uint8_t uuid[UUID_LEN], seed[SIGN_SEED_LEN], key[SIGN_KEY_LEN];
 	struct store_count now, before;
-	int64_t changes; /* of the connection when the transaction began */
-	int frames;	 /* in the write-ahead log */
-	bool indexed;	 /* nothing is left for the search index */
-	uint64_t blocks; /* up to where blocks are made, or have failed */
-	bool scrub;	 /* the index holds pages of redacted data */
+	int64_t changes;    /* of the connection when the transaction began */
+	int frames;	    /* in the write-ahead log */
+	bool indexed;	    /* nothing is left for the search index */
+	bool index_pays;    /* the session is long enough for one */
+	uint64_t blocks;    /* up to where blocks are made, or have failed */
+	uint64_t kinds[16]; /* bits: those below 1,024 that table kind has */
+	bool scrub;	    /* the index holds pages of redacted data */
 	struct packer *packer;
 	struct buf packed, body, anchor; /* anchor: lines that follow the commit */
 	bool unanchored;		 /* they do not */
@@ -58,6 +61,9 @@ enum store_rc store_commit_now(struct store *s, bool full); /* nothing but that 
 int store_on_log(void *self, sqlite3 *db, const char *name, int frames);
 /* Takes what sqlite said apart; keeps the text. */
 enum store_rc store_failed(struct store *s, int rc);
+/* store_kinds.c: before the events are inserted. */
+enum store_rc store_kinds_note(struct store *s, const struct event *const *ev, size_t nr);
+int store_kinds_again(struct store *s); /* returns SQLite's code */
 /* index.c: takes the text of an event or segment out of the index, before it is erased. */
 enum store_rc index_forget(struct store *s, uint64_t seq);
 /* ... and, when it is erased, what the blocks of values said of it. */

@@ -11,7 +11,7 @@ ask() { sqlite3 -readonly -batch "$file" "$@"; }
 hash_hex() { xxd -r -p | sha256sum | cut -d' ' -f1; }
 
 [ "$(ask 'PRAGMA application_id')" = $((0x53474c53)) ] || die "rule 1: not a session file"
-[ "$(ask 'PRAGMA user_version')" = 1 ] || die "rule 1: another format"
+[[ "$(ask 'PRAGMA user_version')" = [12] ]] || die "rule 1: another format"
 uuid=$(ask 'SELECT lower(hex(uuid)) FROM session')
 key=$(ask 'SELECT lower(hex(key)) FROM session')
 

@@ -18,7 +18,7 @@
 
 /* bytes of one value: what store_file.c lets in */
 enum { LENGTH_MAX = 1 << 30 };
-enum { APPLICATION = 0x53474c53, PROOF = 0x53474b50, FORMAT = 1, HEADER = 100 };
+enum { APPLICATION = 0x53474c53, PROOF = 0x53474b50, FORMAT = 2, HEADER = 100 };
 
 static uint32_t read_open_be32(const uint8_t *p)
 {
@@ -289,6 +289,11 @@ int session_open_until(struct session **out, const char *path, const atomic_bool
 	struct session *s = NEW(struct session);
 	s->path = mem_strdup(path);
 	s->stop = stop;
+	struct stat st;
+	if (stat(path, &st) == 0) { /* before SQLite opens it: at worst one rejoin too many */
+		s->device = st.st_dev;
+		s->inode = st.st_ino;
+	}
 	if (connect_somehow(s, path, err) < 0 ||
 	    read_open_check_header(path, s->application, s->format, err) < 0) {
 		session_close(&s);
@@ -303,6 +308,9 @@ bool session_left(struct session *s)
 	struct stat st;
 	CLEANUP(free_ptr) char *wal = mem_printf("%s-wal", s->path);
 	sqlite3_stmt *ask = NULL;
+	if (!s->copy && stat(s->path, &st) == 0 &&
+	    (st.st_dev != s->device || st.st_ino != s->inode))
+		return true;
 	if (s->copy || stat(wal, &st) == 0 || errno != ENOENT || stat(s->path, &st) < 0)
 		return false;
 	bool two = sqlite3_prepare_v2(s->db, "PRAGMA journal_mode", -1, &ask, NULL) == SQLITE_OK &&
@@ -327,6 +335,8 @@ int session_rejoin(struct session *s, struct err *err)
 		s->stmt[i] = NULL;
 	}
 	char *copy = s->copy;
+	s->device = now->device;
+	s->inode = now->inode;
 	s->db = now->db;
 	s->copy = now->copy;
 	now->db = db;

@@ -33,38 +33,48 @@ static void page_checksum_sum_of(const uint8_t *bytes, size_t len, bool big, uin
 	}
 }
 
-static void page_sum(const uint8_t page[SUMS_PAGE], uint32_t out[2])
+static void page_sum(const uint8_t *page, size_t len, uint32_t out[2])
 {
 	out[0] = out[1] = 0;
-	page_checksum_sum_of(page, SUMS_PAGE - SUMS_TAIL, false, out);
+	page_checksum_sum_of(page, len - SUMS_TAIL, false, out);
 	out[0] = htole32(out[0]);
 	out[1] = htole32(out[1]);
 }
 
-void page_checksum_make(uint8_t page[SUMS_PAGE])
+void page_checksum_make_of(uint8_t *page, size_t len)
 {
 	uint32_t sum[2];
-	page_sum(page, sum);
-	memcpy(page + SUMS_PAGE - SUMS_TAIL, sum, SUMS_TAIL);
+	page_sum(page, len, sum);
+	memcpy(page + len - SUMS_TAIL, sum, SUMS_TAIL);
+}
+
+static bool page_checksum_hold_of(const uint8_t *page, size_t len)
+{
+	uint32_t sum[2];
+	page_sum(page, len, sum);
+	return !memcmp(page + len - SUMS_TAIL, sum, SUMS_TAIL);
+}
+
+void page_checksum_make(uint8_t page[SUMS_PAGE])
+{
+	page_checksum_make_of(page, SUMS_PAGE);
 }
 
 bool page_checksum_hold(const uint8_t page[SUMS_PAGE])
 {
-	uint32_t sum[2];
-	page_sum(page, sum);
-	return !memcmp(page + SUMS_PAGE - SUMS_TAIL, sum, SUMS_TAIL);
+	return page_checksum_hold_of(page, SUMS_PAGE);
 }
 
 /* --- the main file ---------------------------------------------------------------------------- */
 
-static bool page_holds(sums_read_fn *read, void *self, uint64_t page, bool again,
+static bool page_holds(sums_read_fn *read, void *self, uint64_t page, size_t len, bool again,
 		       uint8_t buf[SUMS_PAGE])
 {
 	static const struct timespec while_it_is_written = { .tv_nsec = 5000000 };
 	for (int tries = 0; tries < (again ? TRIES : 1); tries++) {
 		if (tries)
 			nanosleep(&while_it_is_written, NULL);
-		if (read(self, (page - 1) * SUMS_PAGE, buf, SUMS_PAGE) && page_checksum_hold(buf))
+		if (read(self, (page - 1) * len, buf, len) && page_checksum_hold_of(buf, len))
 			return true;
 	}
 	return false;
@@ -72,15 +82,26 @@ static bool page_holds(sums_read_fn *read, void *self, uint64_t page, bool again
 
 /* Pages behind the first tell whether there are sums when the first, which should, is itself in
  * doubt. */
-static bool others_hold(sums_read_fn *read, void *self)
+static bool others_hold(sums_read_fn *read, void *self, size_t len)
 {
 	static const uint8_t none[SUMS_TAIL];
 	uint8_t page[SUMS_PAGE];
 	int held = 0;
 	for (uint64_t n = 2; n <= 4; n++)
-		held += page_holds(read, self, n, false, page) &&
-			memcmp(page + SUMS_PAGE - SUMS_TAIL, none, SUMS_TAIL) != 0;
+		held += page_holds(read, self, n, len, false, page) &&
+			memcmp(page + len - SUMS_TAIL, none, SUMS_TAIL) != 0;
 	return held >= 2;
+}
+
+/* The page size that the header or, where that is damaged, the sums of others tell. */
+static uint32_t page_checksum_size(sums_read_fn *read, void *self, const uint8_t page[SUMS_PAGE])
+{
+	uint32_t told = (uint32_t)page[16] << 8 | page[17];
+	if ((told == SUMS_PAGE || told == SUMS_SMALL) && page_checksum_hold_of(page, told))
+		return told;
+	if (others_hold(read, self, SUMS_SMALL))
+		return SUMS_SMALL;
+	return told == SUMS_SMALL && !others_hold(read, self, SUMS_PAGE) ? SUMS_SMALL : SUMS_PAGE;
 }
 
 void page_checksum_look(sums_read_fn *read, sums_excused_fn *excused, void *self, uint64_t size,
@@ -89,19 +110,20 @@ void page_checksum_look(sums_read_fn *read, sums_excused_fn *excused, void *self
 	uint8_t page[SUMS_PAGE];
 	*out = (struct sums){ 0 };
 	read(self, 0, page, sizeof(page));
-	bool first = page_checksum_hold(page);
-	out->kept = (page[20] == SUMS_TAIL && first) || others_hold(read, self) ||
+	uint32_t len = out->page = page_checksum_size(read, self, page);
+	bool first = page_checksum_hold_of(page, len);
+	out->kept = (page[20] == SUMS_TAIL && first) || others_hold(read, self, len) ||
 		    (page[20] == SUMS_TAIL && !memcmp(page, "SQLite format 3", 16));
 	out->ended = page[18] != 2;
 	out->pages = be32_at(page + 28);
 	if (first || !out->kept) {
-		out->cut = size < out->pages * SUMS_PAGE;
-		out->more = size > out->pages * SUMS_PAGE;
+		out->cut = size < out->pages * len;
+		out->more = size > out->pages * len;
 	}
-	uint64_t last = size / SUMS_PAGE + (size % SUMS_PAGE ? 1 : 0);
+	uint64_t last = size / len + (size % len ? 1 : 0);
 	for (uint64_t n = 1; out->kept && n <= last; n++)
-		if (!page_holds(read, self, n, again, page) &&
-		    !(excused && excused(self, n, page))) {
+		if (!page_holds(read, self, n, len, again, page) &&
+		    !(excused && len == SUMS_PAGE && excused(self, n, page))) {
 			out->bad++;
 			out->first_bad = out->first_bad ? out->first_bad : n;
 		}

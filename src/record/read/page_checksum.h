@@ -23,9 +23,10 @@
 
 #include "base/err.h"
 
-enum { SUMS_PAGE = 4096, SUMS_TAIL = 8 };
+enum { SUMS_PAGE = 4096, SUMS_SMALL = 1024 /* of short ended files */, SUMS_TAIL = 8 };
 
 void page_checksum_make(uint8_t page[SUMS_PAGE]);
+void page_checksum_make_of(uint8_t *page, size_t len); /* of another size: a multiple of 8 */
 bool page_checksum_hold(const uint8_t page[SUMS_PAGE]);
 
 /* Reads @len bytes at @at; false: the file has fewer (missing bytes read as zeros). */
@@ -33,6 +34,7 @@ typedef bool sums_read_fn(void *self, uint64_t at, void *buf, size_t len);
 
 struct sums {
 	bool kept;		 /* its pages have sums */
+	uint32_t page;		 /* bytes of each */
 	bool ended;		 /* the header is that of a file after a clean end */
 	uint64_t pages;		 /* that the header names */
 	uint64_t bad, first_bad; /* pages whose sum does not hold; the first, from 1 */

@@ -37,6 +37,7 @@ struct session {
 	sqlite3 *db;
 	sqlite3_stmt *stmt[READ_SQL_NR]; /* prepared when first used */
 	char *path;
+	uint64_t device, inode; /* of the file when it was opened */
 	char *id, *name;
 	uint8_t uuid[UUID_LEN], key[SIGN_KEY_LEN];
 	struct origin *origin; /* by seq */

@@ -69,6 +69,21 @@ uint64_t session_indexed(struct session *s)
 	return seq;
 }
 
+bool session_short(struct session *s)
+{
+	sqlite3_stmt *st = NULL;
+	int64_t bytes = INT64_MAX;
+	if (session_head(s) >= SESSION_SHORT_EVENTS || session_indexed(s))
+		return false;
+	if (sqlite3_prepare_v2(
+		    s->db, "SELECT page_count * page_size FROM pragma_page_count, pragma_page_size",
+		    -1, &st, NULL) == SQLITE_OK &&
+	    sqlite3_step(st) == SQLITE_ROW)
+		bytes = sqlite3_column_int64(st, 0);
+	sqlite3_finalize(st);
+	return bytes < SESSION_SHORT_BYTES;
+}
+
 bool session_valued(struct session *s)
 {
 	struct values v;

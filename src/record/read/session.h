@@ -141,6 +141,9 @@ NODISCARD int session_search(struct session *s, const char *match, uint64_t afte
 NODISCARD int session_next(struct session *s, uint64_t after, uint64_t *seq_out, struct err *err);
 /* How far the search index reaches (a seq); it follows in the background. */
 uint64_t session_indexed(struct session *s);
+/* It has no index because it is short: reading it through takes milliseconds. */
+enum { SESSION_SHORT_EVENTS = 4096, SESSION_SHORT_BYTES = 4 << 20 };
+bool session_short(struct session *s);
 /* The blocks of numbers and lists beside it (read/values.h) reach the last event; of a file from
  * before there were any they do not. */
 bool session_valued(struct session *s);

@@ -219,16 +219,16 @@ int verify_bytes(struct verify *v, struct err *err)
 		verify_say(v, "bytes", VERIFY_FAIL, 0,
 			   "page %" PRIu64 " (%s, bytes %" PRIu64 " to %" PRIu64
 			   ") doesn't match its checksum%s",
-			   sums.first_bad, owner, (sums.first_bad - 1) * SUMS_PAGE,
-			   sums.first_bad * SUMS_PAGE - 1,
+			   sums.first_bad, owner, (sums.first_bad - 1) * sums.page,
+			   sums.first_bad * sums.page - 1,
 			   sums.bad > 1 ? ", and others don't" : "");
 	} else if (!live && sums.cut && !log.frames) { /* else the rest may be in the log still */
 		verify_say(v, "bytes", VERIFY_FAIL, 0,
 			   "the file is truncated at byte %lld of %" PRIu64, (long long)size,
-			   sums.pages * SUMS_PAGE);
+			   sums.pages * sums.page);
 	} else if (!live && sums.more && sums.ended) {
 		verify_say(v, "bytes", VERIFY_FAIL, 0, "%lld extra bytes after the last page",
-			   (long long)size - (long long)(sums.pages * SUMS_PAGE));
+			   (long long)size - (long long)(sums.pages * sums.page));
 	} else if (live || verify_bytes_reaches(v, note)) {
 		verify_bytes_say_whole(v, &sums, &log, demanded, is_torn(note, live, &log));
 	}
@@ -246,11 +246,11 @@ bool verify_unopened(const char *path, char *out, size_t cap)
 		snprintf(out, cap,
 			 "page %" PRIu64 " (bytes %" PRIu64 " to %" PRIu64
 			 ") doesn't match its checksum%s",
-			 sums.first_bad, (sums.first_bad - 1) * SUMS_PAGE,
-			 sums.first_bad * SUMS_PAGE - 1, sums.bad > 1 ? ", and others don't" : "");
+			 sums.first_bad, (sums.first_bad - 1) * sums.page,
+			 sums.first_bad * sums.page - 1, sums.bad > 1 ? ", and others don't" : "");
 	else if (sums.cut)
 		snprintf(out, cap, "the file is truncated at byte %" PRIu64 " of %" PRIu64, size,
-			 sums.pages * SUMS_PAGE);
+			 sums.pages * sums.page);
 	else
 		return false;
 	return true;

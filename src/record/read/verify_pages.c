@@ -241,7 +241,7 @@ static void verify_pages_say_whole(struct verify *v, int64_t pages)
 {
 	uint64_t head = session_head(v->s), indexed = session_indexed(v->s);
 	char rest[80] = "";
-	if (indexed < head && !session_live(v->s))
+	if (indexed < head && !session_live(v->s) && !session_short(v->s))
 		snprintf(rest, sizeof(rest),
 			 " (the search index covers events up to %" PRIu64
 			 "; searches read the rest)",

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/json.h"
+#include "record/store_pack.h"
 #include "record/vfs.h"
 #include "record/read/list.h"
 #include "record/record_help.h"
@@ -320,6 +321,8 @@ static void test_hostile(struct loop *l)
 		char *sql = mem_printf("DROP TRIGGER message_kept; DROP TRIGGER message_stays; %s; UPDATE message SET size = length(data) WHERE codec = 0",
 				      cases[i].sql);
 		sqlite3 *db;
+		struct err large = ERR_INIT;
+		ok(store_unpack(path, &large) == 0, "large pages %s", large.text);
 		/* with the recorder's sums, so that only the content is wrong */
 		ok(sqlite3_open_v2(path, &db, SQLITE_OPEN_READWRITE, RECORD_VFS) == SQLITE_OK &&
 		   sqlite3_exec(db, sql, NULL, NULL, &why) == SQLITE_OK, "%s %s",

@@ -5,6 +5,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "record/store.h"
+#include "record/store_pack.h"
 #include "record_help.h"
 
 static void set_flag(void *self)
@@ -100,12 +102,33 @@ static void test_copy_of_live(void)
 	ok(record_close(&r, NULL, &err) == 0, "closed");
 }
 
+/* A short file is replaced at its end: its readers are told, and block nobody. */
+static void test_packed(void)
+{
+	struct err err = ERR_INIT;
+	struct session *s;
+	struct record *r = make("small", 5);
+	CLEANUP(free_ptr) char *path = mem_strdup(record_path(r));
+	ok(session_open(&s, path, &err) == 0 && session_head(s) > 0, "a short one is read while it runs");
+	ok(record_close(&r, NULL, &err) == 0 && store_page_size(path) == 1024, "closed: its pages are small");
+	uint64_t head = session_head(s);
+	ok(session_left(s), "its reader has the file from before");
+	ok(record_resume(&r, l, path, NULL, NULL, &err) == 0, "and is in nobody's way: %s", err.text);
+	bool done = false;
+	record_barrier(r, record_head(r), set_flag, &done);
+	help_wait(l, &done);
+	ok(session_left(s) && session_rejoin(s, &err) == 0 && !session_left(s), "it takes the file that is written now");
+	ok(session_head(s) == record_head(r) && session_head(s) > head, "and sees what comes");
+	ok(record_close(&r, NULL, &err) == 0 && store_page_size(path) == 1024, "closed again, small again");
+	session_close(&s);
+}
+
 /* A reader that saw the session run holds its lock until it closes. A resume reports this reader. */
 static void test_still_read(void)
 {
 	struct err err = ERR_INIT;
 	struct session *s;
-	struct record *r = make("watched", 5);
+	struct record *r = make("watched", 9000);
 	CLEANUP(free_ptr) char *path = mem_strdup(record_path(r));
 	ok(session_open(&s, path, &err) == 0 && session_head(s) > 0, "read while it runs");
 	ok(record_close(&r, NULL, &err) == 0, "closed");
@@ -282,6 +305,7 @@ int main(void)
 {
 	struct err err;
 	help_init();
+	store_index_from(1);
 	ok(loop_new(&l, &err) == 0, "a loop");
 	struct record *r = make("good", 5);
 	char *path = mem_strdup(record_path(r));
@@ -291,6 +315,7 @@ int main(void)
 	test_search(path);
 	test_copy_of_live();
 	test_still_read();
+	test_packed();
 	test_read_only_place();
 	free(path);
 	loop_free(l);

@@ -2,6 +2,7 @@
 #include <sqlite3.h>
 #include <unistd.h>
 
+#include "record/store.h"
 #include "record_help.h"
 
 static char *original;
@@ -352,6 +353,7 @@ static void test_outside(void)
 int main(void)
 {
 	help_init();
+	store_index_from(1);
 	make_original();
 	struct err err = ERR_INIT;
 	struct session *s = NULL;
