@@ -104,8 +104,8 @@ is "$("$sg" out "cake#${acts[1]}")" '<secret:CAKE>' 'a secret of the configurati
 "$sg" fork "cake#${acts[0]}" --name torte --no-input --no-tui >"$t/out2" 2>&1 </dev/null
 again=$("$sg" events torte --filter kind:exec --json | grep -oE '"seq":[0-9]+' | tail -1 | cut -d: -f2)
 is "$("$sg" out "torte#$again")" '<secret:CAKE>' 'nor in that of a fork'
-like "$("$sg" repeat "cake#${acts[1]}" 2>&1 </dev/null)" ': the same' 'nor of a redo, which is the same then'
+like "$("$sg" repeat "cake#${acts[1]}" 2>&1 </dev/null)" ': same result$' 'nor of a redo, which is the same then'
 is "$("$sg" sandbox exec -- sh -c 'printf Linzer; printf "torte-2026 $OVEN"' 2>/dev/null)" '<secret:CAKE> on' 'the configuration holds for a command in a box, too'
-is "$(cat "$HOME"/.local/share/sandglass/sessions/* | grep -ac Linzertorte-2026)" 0 'no file has it'
+is "$(cat "$HOME"/.local/share/sandglass/sessions/*.glass* | grep -ac Linzertorte-2026)" 0 'no file has it'
 rm "$HOME/.config/sandglass/config.lua"
 finish
