@@ -10,6 +10,7 @@
 #include "sessions/tombstone.h"
 #include "cli/lib/config.h"
 #include "sessions/box_folder.h"
+#include "sessions/companions.h"
 #include "sessions/sessions.h"
 #include "supervisor/core/disk_space.h"
 #include "sessions/unmerged.h"
@@ -20,10 +21,6 @@
 #include "control/socket.h"
 #include "record/catalog_forget.h"
 #include "record/read/lease.h"
-
-/* The companions of a session file. */
-static const char *const cmd_prune_companions[] = { "-wal", "-shm", "-lease", "-reserve",
-						    "-journal" };
 
 struct prune {
 	struct cmd_ctx *ctx;
@@ -51,33 +48,12 @@ static void prune_release(struct prune *p)
 	session_files_release(&p->files);
 }
 
-/* Files of sandboxes of @f that are not merged; false: that can't be read. */
-static bool cmd_prune_not_merged(const struct session_file *f, size_t *nr)
-{
-	struct session *s;
-	struct unmerged u = UNMERGED_INIT;
-	struct err err = ERR_INIT;
-	*nr = 0;
-	if (session_open(&s, f->path, &err) < 0)
-		return false;
-	bool known = unmerged_read(&u, s, &err) == 0;
-	if (known)
-		*nr = unmerged_files(&u);
-	unmerged_release(&u);
-	session_close(&s);
-	return known;
-}
-
 /* The file, what lies beside it, and the directories of its boxes. */
 static int64_t cmd_prune_takes(const struct session_file *f)
 {
 	CLEANUP(free_ptr) char *boxes = box_folder(f->id);
-	int64_t bytes = f->size + (box_folder_is(boxes, f->path) ? cmd_disk_usage(boxes) : 0);
-	for (size_t i = 0; i < ARRAY_LEN(cmd_prune_companions); i++) {
-		CLEANUP(free_ptr) char *name = mem_printf("%s%s", f->path, cmd_prune_companions[i]);
-		bytes += cmd_disk_usage(name);
-	}
-	return bytes;
+	return f->size + session_companions_usage(f->path) +
+	       (box_folder_is(boxes, f->path) ? cmd_disk_usage(boxes) : 0);
 }
 
 static void cmd_prune_choose(struct prune *p, size_t i)
@@ -89,7 +65,7 @@ static void cmd_prune_choose(struct prune *p, size_t i)
 		return;
 	}
 	size_t work;
-	bool known = cmd_prune_not_merged(&p->files.item[i], &work);
+	bool known = unmerged_in_file(p->files.item[i].path, &work);
 	if ((work || !known) && (p->merged || cmd_has(p->ctx, "merged"))) {
 		p->spared++;
 		return;
@@ -128,6 +104,19 @@ static int choose_named(struct prune *p, struct err *err)
 	return 0;
 }
 
+/* "500M", "10G": powers of 1024. */
+static bool cmd_prune_size(const char *text, uint64_t *out)
+{
+	static const char units[] = "KMGT";
+	char *end;
+	double v = strtod(text, &end);
+	const char *unit = *end ? strchr(units, *end & ~0x20) : NULL;
+	if (end == text || !(v >= 0 && v < 1e9) || (*end && (!unit || end[1])))
+		return false;
+	*out = (uint64_t)(v * (double)(unit ? (uint64_t)1024 << 10 * (unit - units) : 1));
+	return true;
+}
+
 static int choose_by_age(struct prune *p, struct err *err)
 {
 	const char *span = cmd_opt(p->ctx, "older-than");
@@ -137,9 +126,21 @@ static int choose_by_age(struct prune *p, struct err *err)
 			       "--older-than: expected a time such as 30d or 12h, got '%s'", span);
 	if (command_opt_int(p->ctx->line, "keep", 0, 1000000, &keep, err) < 0)
 		return -1;
-	for (size_t i = (size_t)keep; i < p->files.nr; i++) /* newest first */
-		if (!span || p->files.item[i].mtime_us < now - age_us)
+	uint64_t most = 0, total = 0;
+	const char *size = cmd_opt(p->ctx, "keep-size");
+	if (size && !cmd_prune_size(size, &most))
+		return err_set(err, ERR_USAGE, "--keep-size: expected a size like 10G, got '%s'",
+			       size);
+	size_t newest = 0;
+	for (size_t i = 0; i < p->files.nr; i++) { /* newest first */
+		const struct session_file *f = &p->files.item[i];
+		if (f->archived)
+			continue;
+		total += (uint64_t)cmd_prune_takes(f);
+		bool old = span && f->mtime_us < now - age_us, large = size && total > most;
+		if (newest++ >= (size_t)keep && (old || large || (!span && !size)))
 			cmd_prune_choose(p, i);
+	}
 	return 0;
 }
 
@@ -222,10 +223,8 @@ static int cmd_prune_remove_one(struct cmd_ctx *ctx, const struct session_file *
 	int rc = tombstone_write(ctx->sessions, f, why, err);
 	if (rc == 0 && unlink(f->path) < 0)
 		rc = err_sys(err, "can't remove '%s'", f->path);
-	for (size_t i = 0; rc == 0 && i < ARRAY_LEN(cmd_prune_companions); i++) {
-		CLEANUP(free_ptr) char *name = mem_printf("%s%s", f->path, cmd_prune_companions[i]);
-		unlink(name);
-	}
+	if (rc == 0)
+		session_companions_remove(f->path);
 	if (rc == 0)
 		rc = catalog_forget(f->path, named ? uuid : NULL, err);
 	CLEANUP(free_ptr) char *shared = share_socket(f->path); /* of one that was killed */
@@ -312,7 +311,7 @@ static void choose_older(struct prune *p, int64_t days)
 {
 	int64_t before = clock_wall_us() - days * 86400 * 1000000;
 	for (size_t i = 0; i < p->files.nr; i++)
-		if (p->files.item[i].mtime_us < before)
+		if (!p->files.item[i].archived && p->files.item[i].mtime_us < before)
 			cmd_prune_choose(p, i);
 }
 
@@ -346,7 +345,8 @@ int cmd_prune(struct cmd_ctx *ctx)
 								    : EXIT_DONE;
 	if (cmd_has(ctx, "boxes"))
 		return orphans_prune(ctx);
-	bool plain = !cmd_word(ctx, 0) && !cmd_has(ctx, "older-than") && !cmd_has(ctx, "keep");
+	bool plain = !cmd_word(ctx, 0) && !cmd_has(ctx, "older-than") && !cmd_has(ctx, "keep") &&
+		     !cmd_has(ctx, "keep-size");
 	int64_t days = plain ? keep_days(ctx) : 0;
 	if (plain && days <= 0)
 		return cmd_usage(

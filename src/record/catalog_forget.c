@@ -9,11 +9,14 @@
 #include <sys/file.h>
 #include <unistd.h>
 
+#include "base/fd.h"
 #include "base/hash.h"
 #include "base/mem.h"
 #include "base/paths.h"
 #include "record/read/chain.h"
 #include "record/read/page_checksum.h"
+
+enum { USERS_MOST = 1 << 20 };
 
 static catalog_without_fn *forget_without;
 
@@ -109,6 +112,33 @@ static int catalog_forget_in(const char *place, const char *file, const uint8_t 
 	return rc;
 }
 
+/* The shards of @dir, here and in the cache. */
+static int catalog_forget_of(const char *dir, const char *file, const uint8_t *uuid,
+			     struct err *err)
+{
+	CLEANUP(free_ptr) char *here = path_join(dir, "catalog"), *cache = catalog_cache(dir);
+	int rc = catalog_forget_in(here, file, uuid, err);
+	return catalog_forget_in(cache, file, uuid, err) < 0 ? -1 : rc;
+}
+
+/* Of a session in ARCHIVE/YEAR/MONTH/DAY: the directories that use the archive. */
+static int catalog_forget_users(const char *archive, const char *file, const uint8_t *uuid,
+				struct err *err)
+{
+	CLEANUP(free_ptr) char *users = path_join(archive, "used-by");
+	CLEANUP(buf_release) struct buf text = BUF_INIT;
+	char *save = NULL;
+	int rc = 0;
+	if (access(users, F_OK) < 0)
+		return 0;
+	if (file_read(users, &text, USERS_MOST, err) < 0)
+		return -1;
+	for (char *dir = strtok_r(text.data, "\n", &save); dir; dir = strtok_r(NULL, "\n", &save))
+		if (catalog_forget_of(dir, file, uuid, err) < 0)
+			rc = -1;
+	return rc;
+}
+
 int catalog_forget(const char *session_path, const uint8_t *uuid, struct err *err)
 {
 	const char *slash = strrchr(session_path, '/');
@@ -116,7 +146,11 @@ int catalog_forget(const char *session_path, const uint8_t *uuid, struct err *er
 	char *dir = slash ? mem_strndup(session_path, (size_t)(slash - session_path) + 1)
 			  : mem_strdup("./");
 	const char *file = slash ? slash + 1 : session_path;
-	CLEANUP(free_ptr) char *here = path_join(dir, "catalog"), *cache = catalog_cache(dir);
-	int rc = catalog_forget_in(here, file, uuid, err);
-	return catalog_forget_in(cache, file, uuid, err) < 0 ? -1 : rc;
+	CLEANUP(free_ptr) char *up = path_join(dir, "../../..");
+	CLEANUP(free_ptr) char *archive = realpath(up, NULL);
+	int rc = catalog_forget_of(dir, file, uuid, err);
+	if (archive && (catalog_forget_of(archive, file, uuid, err) < 0 ||
+			catalog_forget_users(archive, file, uuid, err) < 0))
+		rc = -1;
+	return rc;
 }

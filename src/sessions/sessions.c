@@ -5,7 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
+#include "sessions/archive_places.h"
 #include "sessions/tombstone.h"
 #include "base/mem.h"
 #include "base/paths.h"
@@ -99,7 +101,9 @@ void session_file_look(struct session_file *f, int dir, const char *name)
 	}
 }
 
-int session_files_list(struct session_files *out, const char *dir, struct err *err)
+/* One that is both here and in an archive is the one here: a move was interrupted, or only copied. */
+static int sessions_list_in(struct session_files *out, const char *dir, const char *instead,
+			    struct err *err)
 {
 	DIR *d = opendir(dir);
 	struct dirent *e;
@@ -114,12 +118,44 @@ int session_files_list(struct session_files *out, const char *dir, struct err *e
 				n > SUFFIX && !strcmp(e->d_name + n - SUFFIX, sessions_suffix);
 			continue;
 		}
+		CLEANUP(free_ptr) char *other = instead ? path_join(instead, e->d_name) : NULL;
+		if (other && access(other, F_OK) == 0) {
+			free(f.name);
+			free(f.id);
+			continue;
+		}
 		f.path = path_join(dir, e->d_name);
+		f.archived = instead != NULL;
 		session_file_look(&f, dirfd(d), e->d_name);
 		GROW(out->item, out->nr, out->cap);
 		out->item[out->nr++] = f;
 	}
 	closedir(d);
+	return 0;
+}
+
+struct sessions_listing {
+	struct session_files *out;
+	const char *dir;
+};
+
+static int sessions_list_day(void *self, const char *day, struct err *err)
+{
+	const struct sessions_listing *l = self;
+	return sessions_list_in(l->out, day, l->dir, err);
+}
+
+int session_files_list(struct session_files *out, const char *dir, struct err *err)
+{
+	CLEANUP(strv_release) struct strv places = STRV_INIT;
+	struct sessions_listing l = { out, dir };
+	if (sessions_list_in(out, dir, NULL, err) < 0 ||
+	    archive_days(dir, sessions_list_day, &l, err) < 0)
+		return -1;
+	archive_places(dir, &places);
+	for (size_t i = 0; i < places.nr; i++)
+		if (archive_days(places.item[i], sessions_list_day, &l, err) < 0)
+			return -1;
 	session_files_sort(out);
 	return 0;
 }

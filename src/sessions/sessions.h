@@ -15,6 +15,7 @@ struct session_file {
 	char *shared_by; /* the name of who shares it with us; NULL: it is ours */
 	int64_t mtime_us;
 	int64_t size;
+	bool archived; /* in an archive of the directory (archive_places.h) */
 };
 struct session_files {
 	struct session_file *item; /* newest first */
@@ -23,7 +24,7 @@ struct session_files {
 };
 #define SESSION_FILES_INIT ((struct session_files){ 0 })
 void session_files_release(struct session_files *f);
-/* Fills @out (empty). A directory that does not exist holds none. */
+/* Fills @out (empty), with the sessions of archives. A directory that does not exist holds none. */
 NODISCARD int session_files_list(struct session_files *out, const char *dir, struct err *err);
 /* Fills size and modification time of the file @name in the open directory @dir, together with its
  * log; zeros: the file doesn't exist. */

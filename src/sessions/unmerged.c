@@ -357,3 +357,19 @@ void unmerged_forget(struct cmd_ctx *ctx, const char *path)
 	}
 	session_close(&s);
 }
+
+bool unmerged_in_file(const char *path, size_t *out)
+{
+	struct session *s;
+	struct unmerged u = UNMERGED_INIT;
+	struct err err = ERR_INIT;
+	*out = 0;
+	if (session_open(&s, path, &err) < 0)
+		return false;
+	bool known = unmerged_read(&u, s, &err) == 0;
+	if (known)
+		*out = unmerged_files(&u);
+	unmerged_release(&u);
+	session_close(&s);
+	return known;
+}

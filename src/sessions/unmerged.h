@@ -57,6 +57,8 @@ struct unmerged {
  * goes. Failures are reported on ctx->err. */
 void unmerged_forget(struct cmd_ctx *ctx, const char *path);
 
+/* How many files of the session file's boxes are not merged; false: that can't be read. */
+bool unmerged_in_file(const char *path, size_t *out);
 /* Every box of @s, also those with nothing to merge (files 0). */
 NODISCARD int unmerged_read(struct unmerged *out, struct session *s, struct err *err);
 void unmerged_release(struct unmerged *u);

@@ -221,12 +221,17 @@ int verify_anchor(struct verify *v, struct err *err)
 	CLEANUP(free_ptr)
 	char *path = v->opts->anchor ? mem_strdup(v->opts->anchor) : paths_state("anchor.log");
 	CLEANUP(buf_release) struct buf log = BUF_INIT;
-	if (!*path || access(path, F_OK) < 0) {
+	/* of a session in an archive */
+	CLEANUP(free_ptr) char *beside = mem_printf("%s-anchor", v->s->path);
+	bool own = !v->opts->anchor && access(beside, F_OK) == 0;
+	if (own && file_read(beside, &log, ANCHOR_MOST, err) < 0)
+		return -1;
+	if (!own && (!*path || access(path, F_OK) < 0)) {
 		verify_say(v, "anchor", VERIFY_SKIP, 0, "anchor log not found%s%s",
 			   *path ? " at " : "", path);
 		return 0;
 	}
-	if (file_read(path, &log, ANCHOR_MOST, err) < 0)
+	if (access(path, F_OK) == 0 && file_read(path, &log, ANCHOR_MOST, err) < 0)
 		return -1;
 	check_anchors(v, &log);
 	return 0;

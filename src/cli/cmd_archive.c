@@ -1,0 +1,239 @@
+/* sandglass archive: moves finished sessions into a directory by date, and back. */
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/fd.h"
+#include "base/mem.h"
+#include "base/paths.h"
+#include "cli/lib/cmd_priv.h"
+#include "record/read/lease.h"
+#include "sessions/archive.h"
+#include "sessions/archive_places.h"
+#include "sessions/sessions.h"
+#include "sessions/unmerged.h"
+
+struct archiving {
+	struct cmd_ctx *ctx;
+	struct session_files files;
+	struct archive_log log;
+	char *root; /* owned; where to: an archive, or with --restore the sessions directory */
+	bool restore, dry, force;
+	size_t moved, refused;
+	int64_t bytes;
+};
+
+static void archive_refuse(struct archiving *a, const char *fmt, ...) PRINTF(2, 3);
+static void archive_refuse(struct archiving *a, const char *fmt, ...)
+{
+	char text[600];
+	va_list ap;
+	va_start(ap, fmt);
+	vsnprintf(text, sizeof(text), fmt, ap);
+	va_end(ap);
+	fprintf(a->ctx->err, "sandglass: archive: %s\n", text);
+	a->refused++;
+}
+
+/* Whether the session may go; what it says is named. */
+static bool archive_may(struct archiving *a, const struct session_file *f)
+{
+	struct session *s = NULL;
+	struct err err = ERR_INIT;
+	size_t work = 0;
+	if (lease_busy(f->path)) {
+		archive_refuse(a, "session %s is running: 'sandglass stop -S %s' ends it", f->id,
+			       f->id);
+		return false;
+	}
+	if (a->force || a->restore)
+		return true;
+	if (session_open(&s, f->path, &err) < 0) {
+		archive_refuse(a, "session %s: %s", f->id, err.text);
+		return false;
+	}
+	bool off = session_broken_off(s);
+	session_close(&s);
+	bool known = unmerged_in_file(f->path, &work);
+	if (off)
+		archive_refuse(a,
+			       "session %s was interrupted: 'sandglass resume %s' continues it; "
+			       "--force archives it as it is",
+			       f->id, f->id);
+	else if (!known || work)
+		archive_refuse(a,
+			       "session %s has unmerged work: 'sandglass merge %s' merges it; "
+			       "--force archives it as it is",
+			       f->id, f->id);
+	return !off && known && !work;
+}
+
+static void archive_print(struct archiving *a, const struct session_file *f, const char *done,
+			  const char *to, int64_t bytes)
+{
+	CLEANUP(buf_release) struct buf size = BUF_INIT;
+	if (a->ctx->json) {
+		json_t *o = json_object();
+		json_put_str(o, "session", f->id);
+		json_put_str(o, "name", f->name);
+		json_put_str(o, "done", done);
+		json_put_str(o, "file", to);
+		json_put_int(o, "size_bytes", bytes);
+		cmd_json(a->ctx, o);
+		return;
+	}
+	cmd_size((uint64_t)bytes, &size);
+	fprintf(a->ctx->out, "%s %s  %s  ", done, f->id, buf_cstr(&size));
+	cmd_print_safe(a->ctx->out, to, strlen(to), false);
+	fputc('\n', a->ctx->out);
+}
+
+/* Nobody begins to write the session meanwhile. */
+static int archive_move_leased(struct archiving *a, const struct session_file *f, const char *to,
+			       struct err *err)
+{
+	CLEANUP(free_ptr) char *companion = mem_printf("%s-lease", f->path);
+	bool ours = access(companion, F_OK) < 0;
+	CLEANUP(fd_close) int lease = lease_take(f->path, NULL, err);
+	if (lease < 0)
+		return -1;
+	int rc = archive_move(f->path, to, &a->log, err);
+	if (rc < 0 && ours)
+		unlink(companion);
+	return rc;
+}
+
+static void archive_one(struct archiving *a, const struct session_file *f)
+{
+	const char *name = strrchr(f->path, '/');
+	struct err err = ERR_INIT;
+	struct stat st;
+	if (!f->mtime_us || !archive_may(a, f))
+		return;
+	CLEANUP(free_ptr)
+	char *to = a->restore ? path_join(a->root, name ? name + 1 : f->path)
+			      : archive_path(a->root, f->path);
+	if (a->dry) {
+		archive_print(a, f, a->restore ? "would restore" : "would archive", to, f->size);
+		return;
+	}
+	if (archive_move_leased(a, f, to, &err) < 0) {
+		archive_refuse(a, "session %s: %s", f->id, err.text);
+		return;
+	}
+	int64_t bytes = stat(to, &st) == 0 ? st.st_size : 0;
+	archive_print(a, f, a->restore ? "restored" : "archived", to, bytes);
+	a->moved++;
+	a->bytes += bytes;
+}
+
+static int archive_named(struct archiving *a, const char *text, struct err *err)
+{
+	CLEANUP(free_ptr) char *path = NULL;
+	if (session_find(a->ctx->sessions, text, &path, err) < 0)
+		return -1;
+	for (size_t i = 0; i < a->files.nr; i++) {
+		const struct session_file *f = &a->files.item[i];
+		if (strcmp(f->path, path) != 0)
+			continue;
+		if (f->archived != a->restore)
+			archive_refuse(a, "session %s is %s", f->id,
+				       f->archived ? "in an archive already" : "not in an archive");
+		else
+			archive_one(a, f);
+		return 0;
+	}
+	return err_set(err, ERR_USAGE, "'%s' is not in the sessions directory '%s' or its archives",
+		       path, a->ctx->sessions);
+}
+
+static int archive_chosen(struct archiving *a, struct err *err)
+{
+	const char *span = cmd_opt(a->ctx, "older-than");
+	int64_t age_us = 0, now = clock_wall_us();
+	if (span && !clock_parse_span(span, &age_us))
+		return err_set(err, ERR_USAGE, "--older-than: expected a time like 30d, got '%s'",
+			       span);
+	for (size_t i = 0; cmd_word(a->ctx, i); i++)
+		if (archive_named(a, cmd_word(a->ctx, i), err) < 0)
+			return -1;
+	for (size_t i = 0; span && i < a->files.nr; i++)
+		if (a->files.item[i].archived == a->restore &&
+		    a->files.item[i].mtime_us < now - age_us)
+			archive_one(a, &a->files.item[i]);
+	return 0;
+}
+
+/* Makes the archive known before anything is in it. */
+static int archive_begin(struct archiving *a, struct err *err)
+{
+	const char *to = cmd_opt(a->ctx, "output");
+	if (a->restore) {
+		a->root = mem_strdup(a->ctx->sessions);
+		return 0;
+	}
+	a->root = to ? mem_strdup(to) : path_join(a->ctx->sessions, "archive");
+	if (a->dry)
+		return 0;
+	if (archive_use(a->ctx->sessions, a->root, err) < 0 ||
+	    archive_library(a->ctx->sessions, a->root, err) < 0)
+		return -1;
+	char *real = realpath(a->root, NULL);
+	if (!real)
+		return err_sys(err, "can't find '%s'", a->root);
+	free(a->root);
+	a->root = real;
+	return 0;
+}
+
+static int archive_list(struct cmd_ctx *ctx)
+{
+	CLEANUP(strv_release) struct strv places = STRV_INIT;
+	archive_places(ctx->sessions, &places);
+	for (size_t i = 0; i < places.nr; i++) {
+		bool there = access(places.item[i], F_OK) == 0;
+		if (ctx->json) {
+			json_t *o = json_object();
+			json_put_str(o, "archive", places.item[i]);
+			json_put_flag(o, "there", there);
+			cmd_json(ctx, o);
+		} else {
+			fprintf(ctx->out, "%s%s\n", places.item[i], there ? "" : "  (not found)");
+		}
+	}
+	return EXIT_DONE;
+}
+
+int cmd_archive(struct cmd_ctx *ctx)
+{
+	struct archiving a = { .ctx = ctx,
+			       .log = ARCHIVE_LOG_INIT,
+			       .restore = cmd_has(ctx, "restore"),
+			       .dry = cmd_has(ctx, "dry-run"),
+			       .force = cmd_has(ctx, "force") };
+	struct err err = ERR_INIT;
+	bool some = cmd_word(ctx, 0) || cmd_has(ctx, "older-than");
+	if (cmd_has(ctx, "list"))
+		return archive_list(ctx);
+	if (cmd_has(ctx, "use"))
+		return archive_use(ctx->sessions, cmd_opt(ctx, "use"), &err) < 0
+			       ? cmd_fail(ctx, &err)
+			       : EXIT_DONE;
+	if (!some)
+		return cmd_usage(ctx, "missing argument: SESSION or --older-than");
+	int rc = archive_begin(&a, &err);
+	if (rc == 0)
+		rc = session_files_list(&a.files, ctx->sessions, &err);
+	if (rc == 0)
+		rc = archive_chosen(&a, &err);
+	int status = rc < 0 ? cmd_fail(ctx, &err) : a.refused ? EXIT_UNSUCCESSFUL : EXIT_DONE;
+	if (rc == 0 && !a.dry && !a.moved && !a.refused && !ctx->quiet)
+		fprintf(ctx->err, "sandglass: archive: nothing to move\n");
+	archive_log_release(&a.log);
+	session_files_release(&a.files);
+	free(a.root);
+	return status;
+}

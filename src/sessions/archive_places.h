@@ -1,0 +1,22 @@
+/* Archives: directories that hold finished sessions by date, ARCHIVE/YEAR/MONTH/DAY/FILE.glass,
+ * each with the lines of anchor.log about it in FILE.glass-anchor. The sessions of a directory
+ * include those of its archives, which are DIR/archive, the directories that DIR/archives names (a
+ * path a line), and DIR itself. An archive that isn't there holds none.
+ *
+ * ARCHIVE/used-by names the directories that use it, because their catalogs hold its sessions: a
+ * redaction takes them out there (record/catalog_forget.h). */
+#ifndef SESSIONS_ARCHIVE_PLACES_H
+#define SESSIONS_ARCHIVE_PLACES_H
+
+#include "base/err.h"
+#include "base/buf.h"
+
+/* Owned: those of @dir, except DIR itself. */
+void archive_places(const char *dir, struct strv *out);
+/* @dir uses @archive (made if it isn't there) from now on. Again does nothing. */
+NODISCARD int archive_use(const char *dir, const char *archive, struct err *err);
+/* Calls with each directory of @archive that has the form YEAR/MONTH/DAY; borrowed. */
+typedef int archive_day_fn(void *self, const char *day, struct err *err);
+NODISCARD int archive_days(const char *archive, archive_day_fn *fn, void *self, struct err *err);
+
+#endif

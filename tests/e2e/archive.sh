@@ -1,0 +1,119 @@
+#!/usr/bin/env bash
+# Archives: finished sessions move into a directory by date, are read there by every command, survive a kill at each step,
+# are redacted there, and work when the directory is moved.
+. "$(dirname "$0")/lib.sh"
+sg=$SANDGLASS
+make=${SANDGLASS%/*}/helpers/sessions/make_session
+for tool in "$make" sqlite3; do
+	command -v "$tool" >/dev/null || { skip "$tool is needed"; finish; }
+done
+export SANDGLASS_SESSIONS=$t/sessions
+mkdir -m 700 "$t/sessions"
+printf 'local sg = require "sandglass"\nsg.note("an unusual zan" .. "zibar")\nsg.note("kept words")\n' >"$t/note.lua"
+printf 'local sg = require "sandglass"\nsg.sleep(60)\n' >"$t/long.lua"
+"$sg" run --no-tui -q "$t/note.lua" --name one </dev/null >"$t/out" 2>&1
+"$sg" run --no-tui -q "$t/note.lua" --name two </dev/null >"$t/out" 2>&1
+made=$("$make" "$t/sessions" four 400 | tail -1)
+one=$(basename "$t"/sessions/*-one-*.glass)
+day=${one:0:4}/${one:5:2}/${one:8:2}
+at=$t/sessions/archive/$day/$one
+id_of() { local b=${1%.glass}; echo "s-${b##*-}"; }
+ids() { "$sg" ls --json 2>/dev/null | grep -oE '"session":"[^"]*' | sort; }
+before=$(ids)
+"$sg" search 'zanzibar kind:note' -q | sort >"$t/found"
+"$sg" report --json 2>/dev/null >"$t/report"
+
+is "$("$sg" archive one -n --json 2>&1 | grep -oE '"done":"[^"]*')" '"done":"would archive' 'a dry run names the session'
+[ -e "$t/sessions/$one" ] && [ ! -e "$t/sessions/archive" ]
+ok $? 'and changes nothing'
+for point in archive-before-rename archive-before-removal; do
+	FAILPOINT=$point "$sg" archive one >"$t/out" 2>&1
+	is "$(ids)" "$before" "killed at $point: each session is there once"
+	"$sg" verify one >"$t/out" 2>&1
+	is $? 0 'and verifies'
+done
+"$sg" archive one >"$t/out" 2>&1
+is $? 0 'a session is archived'
+is "$(ls "$t/sessions" | grep -c -- -one-) $([ -e "$at" ] && echo there) $(find "$t/sessions/archive" -name '*-pack' | wc -l)" '0 there 0' 'it is in the archive only'
+"$sg" archive --older-than 0s >"$t/out" 2>&1
+is "$? $(ls "$t/sessions" | grep -c glass)" '0 0' 'by age: the others, too'
+is "$(ids)" "$before" 'ls lists them as before'
+"$sg" search 'zanzibar kind:note' -q | sort | cmp -s - "$t/found" && [ -s "$t/found" ]
+ok $? 'search finds the same'
+"$sg" report --json 2>/dev/null | cmp -s - "$t/report"
+ok $? 'report counts the same'
+for command in 'show one' 'events one' 'verify one' 'simulate one' 'export one -F jsonl' 'compare one two' 'policy past' 'policy mine' 'diff one'; do
+	"$sg" $command >"$t/out" 2>&1
+	status=$?
+	case $command in 'diff one') want=[02] ;; 'compare one two') want=[01] ;; 'policy mine') want=[012] ;; 'policy past') want=[012] ;; *) want=0 ;; esac
+	[[ $status = $want ]] && ! grep -q 'not found\|no session' "$t/out"
+	ok $? "$command reads it in place"
+done
+anchors=$(wc -l <"$at-anchor")
+[ "$anchors" -ge 1 ]
+ok $? "its anchors are beside it ($anchors)"
+is "$(stat -c %a "$at") $(sqlite3 -readonly "$at" 'PRAGMA page_size')" '600 1024' 'it is as small as it was'
+"$sg" prune --older-than 0s --yes >"$t/out" 2>&1
+is "$(ids)" "$before" 'prune by age leaves archives alone'
+
+# refused by name
+id=$("$sg" run -d "$t/long.lua" --name long </dev/null 2>"$t/out")
+"$sg" archive long >"$t/out" 2>&1
+is "$? $(grep -c "$id is running" "$t/out")" '1 1' 'a running session is refused by name'
+"$sg" stop --now -S "$id" >"$t/out" 2>&1
+over() { "$sg" archive long -n >"$t/out" 2>&1; }
+wait_for 20 over
+"$sg" archive long >"$t/out" 2>&1
+is $? 0 'when it has ended it is archived'
+
+# a redaction reaches it there, and the catalogs of those that use the archive
+"$sg" index --catalog >"$t/out" 2>&1
+[ "$(ls "$t"/sessions/catalog/*.shard | wc -l)" -ge 1 ]
+ok $? 'the catalog has the archived sessions'
+"$sg" archive --restore one >"$t/out" 2>&1
+is "$? $([ -e "$t/sessions/$one" ] && [ ! -e "$at" ] && echo back)" '0 back' 'a session is restored'
+"$sg" archive one >"$t/out" 2>&1
+for name in one two; do
+	for seq in $("$sg" search zanzibar -S "$name" --json 2>/dev/null | grep -oE '"seq":[0-9]+' | cut -d: -f2) \
+		$(sqlite3 -readonly "$(find "$t/sessions" -name "*-$name-*.glass")" "SELECT seq FROM event WHERE body LIKE '%zanzibar%'"); do
+		"$sg" redact "$name#$seq" --why test --yes >>"$t/out" 2>&1
+	done
+done
+is "$(grep -rlac zanzibar "$t/sessions" | wc -l)" 0 'after a redaction the words are nowhere in sessions, archives, and catalogs'
+"$sg" verify one >"$t/out" 2>&1
+is $? 0 'and it verifies'
+
+# moved, as by rsync, to where nobody knows the session
+mkdir -m 700 "$t/elsewhere" "$t/home2" "$t/new"
+cp -rp "$t/sessions/archive" "$t/elsewhere/moved"
+rm -rf "$t/sessions"
+export HOME=$t/home2 SANDGLASS_SESSIONS=$t/new
+"$sg" archive --use "$t/elsewhere/moved" >"$t/out" 2>&1
+is "$? $("$sg" archive --list)" "0 $t/elsewhere/moved" 'a moved archive is taken into use'
+is "$(ids | grep -vc "$id")" "$(printf '%s\n' "$before" | wc -l)" 'ls lists its sessions'
+"$sg" verify two >"$t/out" 2>&1
+is "$? $(grep -c 'anchor.*agree' "$t/out")" '0 1' 'one verifies with the anchors that came along'
+"$sg" simulate two >"$t/out" 2>&1
+status=$?
+grep -q redacted "$t/out" || [ $status = 0 ]
+ok $? 'its script can run again'
+is "$("$sg" ls --sessions "$t/elsewhere/moved" --json | wc -l)" "$("$sg" ls --json | wc -l)" 'it is a sessions directory as well'
+four=$(find "$t/elsewhere" -name '*-four-*.glass')
+byte=$(grep -abom1 '"verdict":"allow"' "$four" | head -1 | cut -d: -f1)
+printf 'X' | dd of="$four" bs=1 seek="$((byte + 12))" conv=notrunc 2>/dev/null
+"$sg" archive --restore four >"$t/out" 2>&1
+is "$? $(find "$t/elsewhere" -name '*-four-*.glass' | wc -l) $(find "$t/new" -name '*four*' | wc -l)" '1 1 0' 'a damaged one stays where it is'
+
+# prune by size
+for i in 1 2 3; do
+	file=$t/new/2025-11-21-p$i-p0000$i.glass
+	"$make" "$t/new" "p$i" 100 >/dev/null
+	mv "$t"/new/*-p$i-*.glass "$file"
+	touch -d "2025-11-2$i" "$file"
+done
+size=$(stat -c %s "$t"/new/*-p3-*.glass)
+"$sg" prune --keep-size $((size * 5 / 2)) --yes >"$t/out" 2>&1
+is "$? $(ls "$t/new" | grep -c glass) $(ls "$t/new" | grep -c -- -p1-)" '0 2 0' 'prune by size removes the oldest'
+"$sg" prune --keep-size 10Q --yes >"$t/out" 2>&1
+is "$? $(ls "$t/new" | grep -c glass)" '2 2' 'a size that is none changes nothing'
+finish
