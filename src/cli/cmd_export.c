@@ -5,11 +5,29 @@
 #include <unistd.h>
 
 #include "check/evidence.h"
+#include "cli/export_tables.h"
 #include "cli/lib/cmd_priv.h"
 #include "exchange/export.h"
 #include "sessions/sessions.h"
 #include "base/mem.h"
 #include "query/filter.h"
+
+static void cmd_export_list_tables(struct cmd_ctx *ctx)
+{
+	static const char about[] = "many sessions as tables of JSON lines, by date";
+	if (!ctx->json) {
+		fprintf(ctx->out, "%-14s .%-6s %s (needs -o)\n", "tables", "jsonl", about);
+		return;
+	}
+	json_t *o = json_object();
+	json_put_str(o, "format", "tables");
+	json_put_str(o, "extension", "jsonl");
+	json_put_str(o, "about", about);
+	json_put_flag(o, "needs_output", true);
+	json_put_flag(o, "one_action", false);
+	json_put_flag(o, "filter", false);
+	cmd_json(ctx, o);
+}
 
 static int cmd_export_list_formats(struct cmd_ctx *ctx)
 {
@@ -29,6 +47,7 @@ static int cmd_export_list_formats(struct cmd_ctx *ctx)
 		json_put_flag(o, "filter", e->parts);
 		cmd_json(ctx, o);
 	}
+	cmd_export_list_tables(ctx);
 	return EXIT_DONE;
 }
 
@@ -197,6 +216,14 @@ int cmd_export(struct cmd_ctx *ctx)
 	struct err err = ERR_INIT;
 	if (cmd_has(ctx, "list"))
 		return cmd_export_list_formats(ctx);
+	const char *format = cmd_opt(ctx, "format");
+	if (format && !strcmp(format, "tables"))
+		return export_tables(ctx);
+	if (cmd_has(ctx, "all"))
+		return cmd_usage(ctx, "--all: expected -F tables");
+	if (cmd_word(ctx, 1))
+		return cmd_usage(ctx, "one session: only -F tables takes more, got '%s'",
+				 cmd_word(ctx, 1));
 	const struct exporter *e = wanted_format(ctx);
 	if (!e)
 		return EXIT_USAGE;

@@ -190,6 +190,28 @@ int sql_own(struct session *s, const char *text, size_t max_rows, struct sql_tab
 	return select_until(s, text, max_rows, 0, out, err);
 }
 
+int sql_pairs(struct session *s, const char *text, sql_pair_fn *fn, void *self, struct err *err)
+{
+	sqlite3 *db = session_handle(s);
+	sqlite3_stmt *st = NULL;
+	if (!db)
+		return err_set(err, ERR_UNSUPPORTED, "sql: this record has none");
+	if (views_make(db, err) < 0)
+		return -1;
+	int rc = 0, step = SQLITE_DONE;
+	if (sqlite3_prepare_v2(db, text, -1, &st, NULL) != SQLITE_OK)
+		rc = err_set(err, ERR_PARSE, "sql: %s", sqlite3_errmsg(db));
+	while (rc == 0 && (step = sqlite3_step(st)) == SQLITE_ROW) {
+		const char *first = (const char *)sqlite3_column_text(st, 0);
+		const char *second = (const char *)sqlite3_column_text(st, 1);
+		rc = fn(self, first ? first : "", second ? second : "", err);
+	}
+	if (rc == 0 && step != SQLITE_DONE)
+		rc = err_set(err, ERR_IO, "sql: %s", sqlite3_errmsg(db));
+	sqlite3_finalize(st);
+	return rc;
+}
+
 void sql_table_release(struct sql_table *t)
 {
 	for (size_t i = 0; i < t->cols; i++)

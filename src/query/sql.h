@@ -25,6 +25,10 @@ NODISCARD int sql_select(struct session *s, const char *text, size_t max_rows,
 /* The same for a SELECT of our own, which takes as long as the session is. */
 NODISCARD int sql_own(struct session *s, const char *text, size_t max_rows, struct sql_table *out,
 		      struct err *err);
+/* The same for a SELECT of two texts: calls with those of each row, which aren't kept. */
+typedef int sql_pair_fn(void *self, const char *first, const char *second, struct err *err);
+NODISCARD int sql_pairs(struct session *s, const char *text, sql_pair_fn *fn, void *self,
+			struct err *err);
 void sql_table_release(struct sql_table *t);
 
 #endif
