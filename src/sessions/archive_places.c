@@ -64,8 +64,7 @@ int archive_use(const char *dir, const char *archive, struct err *err)
 			       "'%s' is the sessions directory: an archive is another directory",
 			       archive);
 	CLEANUP(free_ptr)
-	char *users = path_join(to, "used-by"),
-	     *list = path_join(from, "archives");
+	char *users = path_join(to, "used-by"), *list = path_join(from, "archives");
 	CLEANUP(free_ptr) char *own = path_join(from, "archive");
 	if (archive_note(users, from, err) < 0)
 		return -1;
