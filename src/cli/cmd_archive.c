@@ -38,7 +38,7 @@ static void archive_refuse(struct archiving *a, const char *fmt, ...)
 	a->refused++;
 }
 
-/* Whether the session may go; what it says is named. */
+/* Whether the session may be moved; names each reason against it. */
 static bool archive_may(struct archiving *a, const struct session_file *f)
 {
 	struct session *s = NULL;

@@ -67,8 +67,8 @@ wait_for 20 over
 is $? 0 'when it has ended it is archived'
 
 # a redaction reaches it there, and the catalogs of those that use the archive
-"$sg" index --catalog >"$t/out" 2>&1
-[ "$(ls "$t"/sessions/catalog/*.shard | wc -l)" -ge 1 ]
+cataloged() { "$sg" index --catalog >"$t/out" 2>&1; ls "$t"/sessions/catalog/*.shard >/dev/null 2>&1; }
+wait_for 60 cataloged
 ok $? 'the catalog has the archived sessions'
 "$sg" archive --restore one >"$t/out" 2>&1
 is "$? $([ -e "$t/sessions/$one" ] && [ ! -e "$at" ] && echo back)" '0 back' 'a session is restored'

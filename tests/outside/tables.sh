@@ -22,7 +22,7 @@ is $? 0 'all sessions, also an archived one, become tables'
 count_of() { grep -oE "\"$1\":[0-9]+" "$t/told" | cut -d: -f2; }
 lines() { cat tables/"$1"/*/part.jsonl 2>/dev/null | wc -l; }
 for table in sessions actions events files model_calls claims; do
-	is "$(lines $table)" "$(count_of $table)" "$table has the rows that are told ($(count_of $table))"
+	is "$(lines $table)" "$(count_of $table)" "$table has as many rows as the result says ($(count_of $table))"
 	fields=$(cat tables/$table/*/part.jsonl | python3 -c 'import json, sys; print(*sorted({" ".join(json.loads(l)) for l in sys.stdin}), sep="\n")')
 	columns=$(awk -v table="$table" '$1 == "CREATE" { on = $3 == table; next } /^\)/ { on = 0 } on { print $1 }' "$top/schema/tables.clickhouse.sql" | tr '\n' ' ')
 	is "$fields" "${columns% }" "the fields of $table are the columns of the ClickHouse table"

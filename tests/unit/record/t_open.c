@@ -102,7 +102,7 @@ static void test_copy_of_live(void)
 	ok(record_close(&r, NULL, &err) == 0, "closed");
 }
 
-/* A short file is replaced at its end: its readers are told, and block nobody. */
+/* A short file is replaced at its end: its readers see that, and block nobody. */
 static void test_packed(void)
 {
 	struct err err = ERR_INIT;
