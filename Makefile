@@ -96,7 +96,7 @@ $B/gen/commands.inc: $(COMMANDS) src/control/commands.awk
 	@awk -f src/control/commands.awk $(COMMANDS) > $@.tmp && (cmp -s $@.tmp $@ || mv $@.tmp $@); rm -f $@.tmp; touch $@
 
 # lua/ is part of the program: its bytes by .incbin, its names in a table
-LUA_FILES := $(sort $(wildcard lua/*.lua lua/*/*.lua lua/*/*/*.lua plugins/*/*.lua))
+LUA_FILES := $(sort $(wildcard lua/*.lua lua/*/*.lua lua/*/*/*.lua plugins/*/*.lua)) lua/README.md ui/README.md plugins/README.md
 $B/gen/lua_files.inc: $(LUA_FILES) Makefile
 	@mkdir -p $(@D)
 	@n=0; for f in $(LUA_FILES); do echo "LUA_FILE(lua_$$n, \"$${f#lua/}\")"; n=$$((n+1)); done > $@
@@ -307,7 +307,8 @@ LIBEXEC := $(DESTDIR)$(PREFIX)/libexec/sandglass
 SHARE := $(DESTDIR)$(PREFIX)/share/sandglass
 COMPLETION := $(addprefix $(DESTDIR)$(PREFIX)/share/,bash-completion/completions/sandglass zsh/site-functions/_sandglass \
 	fish/vendor_completions.d/sandglass.fish)
-MAN := $(addprefix $(DESTDIR)$(PREFIX)/share/man/,man1/sandglass.1 man3/sandglass-lua.3 man5/sandglass-policy.5 man7/sandglass-filter.7)
+MAN := $(addprefix $(DESTDIR)$(PREFIX)/share/man/,man1/sandglass.1 man3/sandglass-lua.3 man5/sandglass-policy.5 man7/sandglass-filter.7 \
+	man7/sandglass-tutorial.7 man7/sandglass-console.7 man7/sandglass-backends.7 man7/sandglass-events.7)
 install: all
 	install -d $(DESTDIR)$(PREFIX)/bin $(LIBEXEC) $(SHARE)
 	install $B/sandglass $B/sandglass-replay $(DESTDIR)$(PREFIX)/bin/

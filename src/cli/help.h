@@ -46,6 +46,9 @@ bool meta_line_next(const char **at, const char *end, struct meta_line *out);
  * name. */
 bool help_man(const char *name, struct buf *out);
 const char *help_man_name(size_t i); /* NULL past the end */
+/* help_man_guide.c: a page from a guide of the program ("ui/README.md"), and the events. */
+void help_man_guide(struct buf *out, const char *file);
+void help_man_events(struct buf *out);
 /* help_man_lua.c: the bodies of the two that are about Lua. */
 void help_man_lua(struct buf *out);
 void help_man_policy(struct buf *out);

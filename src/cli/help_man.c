@@ -76,15 +76,15 @@ static void help_man_overview(struct buf *out)
 }
 
 static const char about_sandglass[] =
-	"sandglass runs AI agents in supervised sandboxes. Scripts in Lua call sandboxes as tools, or other people's agents run inside\n"
-	"of them; whatever either of them does is an action that is judged by your rules, recorded, and shown before, while and after\n"
-	"it happens. You watch, pause, approve, refuse, roll back, fork and replay, in a full screen or by the commands below.\n"
+	"sandglass runs AI agents in supervised sandboxes. Agents are Lua scripts that use a sandbox, or third-party agents that run\n"
+	"inside one. Each action is checked against your policy, recorded, and shown. You watch, pause, approve, deny, roll back, fork,\n"
+	"and replay, in the console or with the commands below.\n"
 	"\n"
-	"Each run is a session, with a supervisor of its own and one file, which proves what was done. Leaving the screen stops no\n"
-	"agent; 'attach' brings it back. Without a word sandglass shows what runs, or says what to do next.\n"
+	"Each run is a session with its own supervisor and one recording file, which 'verify' checks. Leaving the console doesn't\n"
+	"stop agents; 'attach' returns to it. Without a command, sandglass shows the running sessions.\n"
 	"\n"
-	"Options may stand anywhere and long ones be shortened while they are unique. A command without a session means the one that\n"
-	"runs, else the newest. With --json each line is an object with a 'schema' number.\n";
+	"Options can follow arguments, and unique beginnings of long options work. A command without a session uses the running one,\n"
+	"else the newest. With --json, each line is an object with a 'schema' number.\n";
 
 static const char examples_sandglass[] =
 	"  $ sandglass demo\n"
@@ -99,8 +99,8 @@ static const char examples_sandglass[] =
 static void body_sandglass(struct buf *out)
 {
 	roff_section(out, "Synopsis");
-	roff_usage(out, "sandglass [COMMAND] [WORDS] [OPTIONS]",
-		   strlen("sandglass [COMMAND] [WORDS] [OPTIONS]"));
+	roff_usage(out, "sandglass [COMMAND] [ARGUMENTS] [OPTIONS]",
+		   strlen("sandglass [COMMAND] [ARGUMENTS] [OPTIONS]"));
 	buf_putc(out, '\n');
 	roff_section(out, "Description");
 	roff_layout(out, about_sandglass);
@@ -109,7 +109,7 @@ static void body_sandglass(struct buf *out)
 	roff_section(out, "Options of every command");
 	roff_options(out, common_options);
 	help_man_commands(out);
-	roff_section(out, "Names of sessions, events and boxes");
+	roff_section(out, "Names of sessions, events, and sandboxes");
 	topic_below(out, "ids");
 	roff_section(out, "Exit status");
 	topic_below(out, "exit");
@@ -129,6 +129,23 @@ static void body_filter(struct buf *out)
 	help_man_topic(out, "filter");
 }
 
+static void body_tutorial(struct buf *out)
+{
+	help_man_guide(out, "README.md");
+}
+
+static void body_console(struct buf *out)
+{
+	help_man_guide(out, "ui/README.md");
+	roff_section(out, "Keys");
+	help_man_topic(out, "keys");
+}
+
+static void body_backends(struct buf *out)
+{
+	help_man_guide(out, "plugins/README.md");
+}
+
 /* --- pages ------------------------------------------------------------------------------------ */
 
 static const struct page {
@@ -139,12 +156,21 @@ static const struct page {
 } help_man_pages[] = {
 	{ "sandglass", 1, "User Commands", "supervision console for AI agents",
 	  "sandglass-lua(3), sandglass-policy(5), sandglass-filter(7)", body_sandglass },
-	{ "sandglass-lua", 3, "Lua Library", "the library of agent scripts, check files and suites",
+	{ "sandglass-lua", 3, "Lua Library",
+	  "the library of agent scripts, check files, and suites",
 	  "sandglass(1), sandglass-policy(5), sandglass-filter(7)", help_man_lua },
 	{ "sandglass-policy", 5, "File Formats", "rules for what agents may do",
 	  "sandglass(1), sandglass-lua(3), sandglass-filter(7)", help_man_policy },
 	{ "sandglass-filter", 7, "Miscellanea", "the filter language of sandglass",
-	  "sandglass(1), sandglass-policy(5)", body_filter },
+	  "sandglass(1), sandglass-policy(5), sandglass-events(7)", body_filter },
+	{ "sandglass-tutorial", 7, "Miscellanea", "write agent scripts and use models",
+	  "sandglass(1), sandglass-lua(3), sandglass-backends(7)", body_tutorial },
+	{ "sandglass-console", 7, "Miscellanea", "the screens and keys of sandglass",
+	  "sandglass(1), sandglass-filter(7)", body_console },
+	{ "sandglass-backends", 7, "Miscellanea", "backends, agents, and plugins of sandglass",
+	  "sandglass(1), sandglass-lua(3), sandglass-tutorial(7)", body_backends },
+	{ "sandglass-events", 7, "Miscellanea", "the events of a sandglass recording",
+	  "sandglass(1), sandglass-filter(7)", help_man_events },
 };
 
 const char *help_man_name(size_t i)

@@ -29,7 +29,7 @@ ok $? 'and for zsh and fish'
 
 # Manual pages: their content, and no complaint from their readers.
 man=$root/share/man
-is "$(cd "$man" && find . -type f | sort | tr '\n' ' ')" './man1/sandglass.1 ./man3/sandglass-lua.3 ./man5/sandglass-policy.5 ./man7/sandglass-filter.7 ' 'manual pages'
+is "$(cd "$man" && find . -type f | sort | tr '\n' ' ')" './man1/sandglass.1 ./man3/sandglass-lua.3 ./man5/sandglass-policy.5 ./man7/sandglass-backends.7 ./man7/sandglass-console.7 ./man7/sandglass-events.7 ./man7/sandglass-filter.7 ./man7/sandglass-tutorial.7 ' 'manual pages'
 if command -v mandoc >/dev/null; then
 	mandoc -Tlint -W warning "$man"/*/* >"$t/out" 2>&1
 	is "$?$(cat "$t/out")" 0 'mandoc finds nothing wrong with them'
