@@ -35,10 +35,11 @@ int past_sessions(struct cmd_ctx *ctx, size_t from, struct past *out, struct err
 		out->file[out->nr_files++] = files.item[i];
 	}
 	free(files.item);
-	return out->paths.nr ? 0
-			     : err_set(err, ERR_NOENT,
-				       "no sessions in '%s' yet: 'sandglass demo' makes one",
-				       ctx->sessions);
+	return out->paths.nr
+		       ? 0
+		       : err_set(err, ERR_NOENT,
+				 "no sessions found in '%s'\nRecord one with 'sandglass demo'.",
+				 ctx->sessions);
 }
 
 void past_release(struct past *p)

@@ -137,13 +137,13 @@ static void check_sessions(struct doctor *d)
 	buf_puts(&text, dir);
 	if (net) {
 		buf_printf(&text, " is on %s", net);
-		cmd_doctor_check(d, "sessions folder", false, buf_cstr(&text),
+		cmd_doctor_check(d, "sessions directory", false, buf_cstr(&text),
 				 "SANDGLASS_SESSIONS=/a/local/folder");
 		return;
 	}
 	if (access(there, W_OK) != 0) {
-		buf_puts(&text, " cannot be written");
-		cmd_doctor_check(d, "sessions folder", false, buf_cstr(&text),
+		buf_puts(&text, " isn't writable");
+		cmd_doctor_check(d, "sessions directory", false, buf_cstr(&text),
 				 "SANDGLASS_SESSIONS=/a/folder/of/yours");
 		return;
 	}
@@ -155,7 +155,7 @@ static void check_sessions(struct doctor *d)
 		cmd_size(bytes, &text);
 		buf_puts(&text, " free");
 	}
-	cmd_doctor_check(d, "sessions folder", room, buf_cstr(&text),
+	cmd_doctor_check(d, "sessions directory", room, buf_cstr(&text),
 			 "sandglass prune --older-than 30d");
 }
 
@@ -166,7 +166,7 @@ static void check_runtime(struct doctor *d)
 	if (control_dir(&dir, &err) == 0)
 		cmd_doctor_check(d, "control sockets", true, dir, NULL);
 	else
-		cmd_doctor_check(d, "control sockets", false, err.text, "see the text");
+		cmd_doctor_check(d, "control sockets", false, err.text, "see the message");
 	free(dir);
 }
 
@@ -197,7 +197,7 @@ static void check_roots(struct doctor *d)
 	for (size_t i = 0; i < json_array_size(roots); i++) {
 		const json_t *r = json_array_get(roots, i);
 		CLEANUP(free_ptr)
-		char *text = mem_printf("%s (%s): boxes see it with --root",
+		char *text = mem_printf("%s (%s): add it to sandboxes with --root",
 					json_str(r, "path", ""), json_str(r, "what", "tools"));
 		cmd_doctor_check(d, "tools", true, text, NULL);
 	}
@@ -231,7 +231,7 @@ static void check_owners(struct doctor *d)
 	CLEANUP(free_ptr)
 	char *text =
 		cmd_doctor_owners.foreign
-			? mem_printf("%zu %s of another owner: a box cannot overwrite %s (%s%s)",
+			? mem_printf("%zu %s of another owner: a sandbox can't overwrite %s (%s%s)",
 				     cmd_doctor_owners.foreign,
 				     cmd_doctor_owners.foreign == 1 ? "file" : "files",
 				     cmd_doctor_owners.foreign == 1 ? "it" : "them",
@@ -249,12 +249,24 @@ static void check_drivers(struct doctor *d)
 		if (!strcmp(driver_at(i)->name, "process"))
 			continue;
 		CLEANUP(json_release) json_t *r = driver_at(i)->probe();
-		CLEANUP(free_ptr) char *name = mem_printf("%s boxes", driver_at(i)->name);
+		CLEANUP(free_ptr) char *name = mem_printf("%s sandboxes", driver_at(i)->name);
 		bool good = json_flag(r, "ok", false);
 		cmd_doctor_say(d, name, good ? THERE : NOT_HERE,
 			       good ? json_str(r, "value", "yes") : json_str(r, "why", "not here"),
 			       "");
 	}
+}
+
+/* The file that kubectl would use; NULL: there is none. Returns owned. */
+static char *doctor_kubeconfig(void)
+{
+	const char *named = getenv("KUBECONFIG"), *home = getenv("HOME");
+	char *path = named && *named ? mem_strndup(named, strcspn(named, ":"))
+				     : mem_printf("%s/.kube/config", home ? home : "");
+	if (access(path, R_OK) == 0)
+		return path;
+	free(path);
+	return NULL;
 }
 
 /* Those that are rented are asked nothing here: only whether there is a key. @file: the user's own,
@@ -263,27 +275,27 @@ static void check_plugin(struct doctor *d, const char *plugin, const char *file,
 {
 	struct err err = ERR_INIT;
 	CLEANUP(json_release) json_t *face = NULL;
-	CLEANUP(free_ptr) char *name = mem_printf("%s boxes", plugin);
+	CLEANUP(free_ptr) char *name = mem_printf("%s sandboxes", plugin);
 	if (lua_file_run(&(struct lua_file_run){ .mode = "plugin",
 						 .path = file ? file : plugin,
 						 .text = text },
 			 &face, &err) < 0) {
 		cmd_doctor_say(d, name, MISSING, err.text,
-			       "mend the file, or 'sandglass plugin rm' it");
+			       "fix the file, or remove it with 'sandglass plugin rm'");
 		return;
 	}
 	const char *key = json_str(json_object_get(face, "env"), "key", NULL);
-	bool set = key && has_secret(d, key);
+	bool set = key && has_secret(d, key),
+	     login = !strcmp(json_str(face, "login", ""), "kubeconfig");
+	CLEANUP(free_ptr) char *kubeconfig = login && !set ? doctor_kubeconfig() : NULL;
 	CLEANUP(free_ptr)
-	char *says =
-		set ? mem_printf("%s is there; 'sandglass plugin test %s' tries it", key, plugin)
-		: key && *json_str(face, "login", "")
-			? mem_printf("no %s; a %s works too, or 'sandglass secret set %s'", key,
-				     json_str(face, "login", ""), key)
-		: key ? mem_printf("no %s (set the variable, or 'sandglass secret set %s')", key,
-				   key)
-		      : mem_printf("needs no key; 'sandglass plugin test %s' tries it", plugin);
-	cmd_doctor_say(d, name, set || !key ? THERE : NOT_HERE, says, "");
+	char *says = set ? mem_printf("%s is set; try 'sandglass plugin test %s'", key, plugin)
+		     : kubeconfig ? mem_printf("kubeconfig %s; try 'sandglass plugin test %s'",
+					       kubeconfig, plugin)
+		     : login	  ? mem_printf("no kubeconfig and no %s", key)
+		     : key ? mem_printf("no %s; set it, or run 'sandglass secret set %s'", key, key)
+			   : mem_printf("no key needed; try 'sandglass plugin test %s'", plugin);
+	cmd_doctor_say(d, name, set || kubeconfig || !key ? THERE : NOT_HERE, says, "");
 }
 
 static void check_rented(struct doctor *d)
@@ -324,7 +336,7 @@ static int run_checks(struct doctor *d)
 	check_owners(d);
 	const char *key = model_key(d);
 	bool good = json_flag(box, "ok", false) && !d->unread;
-	const char *why = d->unread ? "the configuration cannot be read" : json_str(box, "why", "");
+	const char *why = d->unread ? "can't read the configuration" : json_str(box, "why", "");
 	const char *fix = d->unread ? "" : json_str(box, "fix", "");
 	if (d->ctx->json) {
 		json_t *o = json_object();
@@ -339,12 +351,12 @@ static int run_checks(struct doctor *d)
 		cmd_json(d->ctx, o);
 	} else if (good) {
 		const char *raise = json_str(box, "raise", "");
-		fprintf(d->ctx->out, "ready: process backend, profile %s; %s%s%s%s\n",
+		fprintf(d->ctx->out, "ready: process backend, isolation level %s; %s%s%s%s\n",
 			json_str(box, "profile", "?"),
 			key ? "model key in " : "no model key (scripted and local models work)",
 			key ? key : "", *raise ? "; to raise the level: " : "", raise);
 	} else {
-		fprintf(d->ctx->out, "not ready: %s%s%s\n", *why ? why : "no box can be opened",
+		fprintf(d->ctx->out, "not ready: %s%s%s\n", *why ? why : "no sandbox can be opened",
 			*fix ? "; repair: " : "", fix);
 	}
 	return good ? EXIT_DONE : EXIT_SANDBOX;
@@ -520,7 +532,7 @@ int cmd_doctor(struct cmd_ctx *ctx)
 	struct doctor d = { .ctx = ctx, .secrets = secrets, .unread = !read };
 	if (!read)
 		cmd_doctor_check(&d, "configuration", false, err.text,
-				 "mend the file that is named, or move it away");
+				 "fix the named file, or move it away");
 	int status = run_checks(&d);
 	return read ? status : exit_of(&err);
 }

@@ -291,8 +291,13 @@ static void print_held(struct cmd_ctx *ctx, const json_t *row)
 		buf_printf(&b, " (by %s)", json_str(row, "rule", ""));
 	if (*json_str(row, "risk", ""))
 		buf_printf(&b, ", risk %s", json_str(row, "risk", ""));
-	cmd_safe(&safe, buf_cstr(&b), b.len, false);
-	fprintf(ctx->out, "%s\n", buf_cstr(&safe));
+	cmd_safe(&safe, buf_cstr(&b), b.len, true);
+	/* further lines of a command are indented: none of them starts like a row */
+	for (const char *s = buf_cstr(&safe); *s; s += *s == '\n') {
+		size_t n = strcspn(s, "\n");
+		fprintf(ctx->out, "%s%.*s\n", s == buf_cstr(&safe) ? "" : "    ", (int)n, s);
+		s += n;
+	}
 }
 
 /* Before a merge is approved: the card that the approval screen shows. */

@@ -88,7 +88,7 @@ static int control_client_write_some(struct control_client *c, struct err *err)
 		if (n < 0 && (errno == EAGAIN || errno == EWOULDBLOCK))
 			return 0;
 		if (n < 0)
-			return err_sys(err, "the connection to the supervisor is broken");
+			return err_sys(err, "connection to the supervisor lost");
 		c->sent += (size_t)n;
 	}
 	buf_reset(&c->out);
@@ -106,9 +106,9 @@ static int control_client_read_some(struct control_client *c, struct err *err)
 		if (n < 0 && (errno == EAGAIN || errno == EWOULDBLOCK))
 			return 0;
 		if (n < 0)
-			return err_sys(err, "the connection to the supervisor is broken");
+			return err_sys(err, "connection to the supervisor lost");
 		if (n == 0)
-			return err_set(err, ERR_CLOSED, "the supervisor has gone");
+			return err_set(err, ERR_CLOSED, "the supervisor has ended");
 		c->in.len += (size_t)n;
 		c->in.data[c->in.len] = 0;
 	}
@@ -135,8 +135,9 @@ static void control_client_on_reply(struct control_client *c, uint64_t id, json_
 static void on_bye(struct control_client *c, const json_t *body)
 {
 	const char *fix = json_str(body, "fix", "");
-	err_set(&c->why, ERR_CLOSED, "%s%s%s", json_str(body, "why", "the supervisor said goodbye"),
-		*fix ? ": " : "", fix);
+	err_set(&c->why, ERR_CLOSED, "%s%s%s",
+		json_str(body, "why", "the supervisor closed the connection"), *fix ? ": " : "",
+		fix);
 	if (!c->welcome && json_int(body, "version", 0) > 0)
 		c->why.code = ERR_UNSUPPORTED;
 }
@@ -194,7 +195,9 @@ static int control_client_deliver(struct control_client *c, struct err *err)
 		}
 		json_t *body = json_parse(f.body, f.len, "control frame", err);
 		if (!json_is_object(body)) {
-			rc = body ? err_set(err, ERR_PARSE, "control frame is not an object") : -1;
+			rc = body ? err_set(err, ERR_PARSE,
+					    "expected a JSON object from the supervisor")
+				  : -1;
 			json_decref(body);
 			break;
 		}
@@ -291,13 +294,13 @@ static int pump_until(struct control_client *c, bool (*done)(const struct contro
 		if (timeout_ms >= 0) {
 			int64_t us = end - clock_mono_us();
 			if (us <= 0)
-				return err_set(err, ERR_TIMEOUT, "the supervisor does not answer");
+				return err_set(err, ERR_TIMEOUT, "no answer from the supervisor");
 			left = (int)((us + 999) / 1000);
 		}
 		struct pollfd p = { .fd = c->sock,
 				    .events = (short)(POLLIN | (c->out.len ? POLLOUT : 0)) };
 		if (poll(&p, 1, left) < 0 && errno != EINTR)
-			return err_sys(err, "cannot wait for the supervisor");
+			return err_sys(err, "can't wait for the supervisor");
 		if (!control_client_pump(c) && !done(c)) {
 			*err = c->why;
 			return -1;

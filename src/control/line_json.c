@@ -59,7 +59,7 @@ static int push_option(struct strv *argv, const char *key, const json_t *value, 
 	if (json_is_integer(value))
 		buf_printf(&bytes, "%lld", (long long)json_integer_value(value));
 	else if (!json_get_bytes(value, &bytes) || memchr(buf_cstr(&bytes), 0, bytes.len))
-		return err_set(err, ERR_USAGE, "option '%s' has a value that is not text", key);
+		return err_set(err, ERR_USAGE, "option '%s': expected a text", key);
 	if (letter) { /* two words: "-C" and an empty value must not become "-C" alone */
 		strv_push_bytes(argv, word.data, word.len);
 		strv_push_bytes(argv, buf_cstr(&bytes), bytes.len);
@@ -101,7 +101,7 @@ int command_line_from_json(struct command_line *out, const json_t *words, const 
 	CLEANUP(buf_release) struct buf b = BUF_INIT;
 	const json_t *name = json_array_get(words, 0);
 	if (!json_is_string(name) || !*json_string_value(name))
-		return err_set(err, ERR_USAGE, "a command needs a name");
+		return err_set(err, ERR_USAGE, "missing command name");
 	strv_push(&argv, json_string_value(name));
 	if (argv.item[0][0] == '-')
 		return err_set(err, ERR_USAGE, "invalid command: '%s'", argv.item[0]);
@@ -111,7 +111,7 @@ int command_line_from_json(struct command_line *out, const json_t *words, const 
 		return -1;
 	for (size_t i = 1; i < json_array_size(words); i++) {
 		if (!json_get_bytes(json_array_get(words, i), &b) || memchr(buf_cstr(&b), 0, b.len))
-			return err_set(err, ERR_USAGE, "word %zu of '%s' is not text", i,
+			return err_set(err, ERR_USAGE, "argument %zu of '%s': expected a text", i,
 				       argv.item[0]);
 		strv_push_bytes(&out->words, buf_cstr(&b), b.len);
 	}

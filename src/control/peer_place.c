@@ -106,16 +106,17 @@ int peer_place_check(int sock, pid_t pid, struct err *err)
 	CLEANUP(fd_close) int pidfd = pid > 0 ? peer_pidfd(sock, pid) : -1;
 	if (pid <= 0)
 		return err_set(err, ERR_DENIED,
-			       "a process of another PID namespace is at the other end");
+			       "connection refused: from a process of another PID namespace");
 	const char *where = !same_pid_space(pid)    ? "of another PID namespace"
 			    : !same_user_space(pid) ? "of another user namespace"
 			    : in_sandbox_group(pid) ? "of a sandbox"
 						    : NULL;
 	if (where)
-		return err_set(err, ERR_DENIED, "process %d, %s, is at the other end", (int)pid,
+		return err_set(err, ERR_DENIED, "connection refused: from process %d, %s", (int)pid,
 			       where);
 	struct pollfd p = { .fd = pidfd, .events = POLLIN };
 	if (pidfd < 0 || poll(&p, 1, 0) != 0) /* its number may be another's already */
-		return err_set(err, ERR_DENIED, "process %d, which connected, has ended", (int)pid);
+		return err_set(err, ERR_DENIED, "connection refused: process %d has ended",
+			       (int)pid);
 	return 0;
 }

@@ -21,8 +21,7 @@ void client_send(struct client *c, enum control_type type, uint64_t id, json_t *
 	json_decref(body);
 	if (b.len > CONTROL_MAX_BODY) {
 		struct err err = ERR_INIT;
-		err_set(&err, ERR_FULL, "the answer of %zu bytes is longer than a frame may be",
-			b.len);
+		err_set(&err, ERR_FULL, "answer too long: %zu bytes", b.len);
 		buf_reset(&b);
 		json_t *e = control_reply_err(&err);
 		json_dump_buf(e, &b);

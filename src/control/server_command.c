@@ -51,29 +51,28 @@ static int server_command_check(const struct client *c, const struct command_lin
 	const char *name = l->command->name;
 	if (l->command->where != COMMAND_SUPERVISOR)
 		return err_set(err, ERR_USAGE,
-			       "'%s' is not for a supervisor, run it yourself: sandglass %s", name,
-			       name);
+			       "'%s' can't run in a supervisor\nRun 'sandglass %s' in a shell.",
+			       name, name);
 	if (c->guest && !c->server->share.decide && !(l->command->flags & COMMAND_LOOKS))
 		return err_set(
 			err, ERR_DENIED,
-			"'%s' changes something; this session is shared with group '%s' to watch",
-			name, c->server->share.group);
+			"'%s' not permitted: this session is shared with group '%s' to watch", name,
+			c->server->share.group);
 	if (!client_may(c, l->command))
 		return err_set(
 			err, ERR_DENIED,
-			"'%s' is for its owner; this session is shared with group '%s' to decide what waits",
+			"'%s' not permitted: this session is shared with group '%s' to decide approvals",
 			name, c->server->share.group);
 	if (c->guest && command_has(l, "rule"))
 		return err_set(
 			err, ERR_DENIED,
-			"rules of the project are its owner's; --session lasts as long as this session");
+			"--rule not permitted: only the owner can change the project's rules\nUse --session for a rule that lasts as long as this session.");
 	if (c->watch && !(l->command->flags & COMMAND_LOOKS))
 		return err_set(err, ERR_DENIED,
-			       "'%s' changes something and you only watch, attach without --watch",
+			       "'%s' not permitted: you are watching\nAttach without --watch.",
 			       name);
 	if (c->nr_tickets >= TICKETS_MAX)
-		return err_set(err, ERR_BUSY,
-			       "%d commands of yours are under way, wait for an answer",
+		return err_set(err, ERR_BUSY, "%d commands are still running\nWait for an answer.",
 			       TICKETS_MAX);
 	return 0;
 }

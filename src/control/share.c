@@ -41,24 +41,25 @@ int share_parse(const char *text, struct share *out, struct err *err)
 	const char *role = text[n] ? text + n + 1 : "watch";
 	struct share s = { .decide = !strcmp(role, "decide") };
 	if (!s.decide && strcmp(role, "watch") != 0)
-		return err_set(err, ERR_USAGE, "--share '%s': '%s' is neither watch nor decide",
+		return err_set(err, ERR_USAGE, "--share %s: expected watch or decide, got '%s'",
 			       text, role);
 	if (!n || n >= sizeof(s.group))
-		return err_set(err, ERR_USAGE,
-			       "--share '%s': name a group of this machine, as in devs:decide",
-			       text);
+		return err_set(
+			err, ERR_USAGE,
+			"--share: expected a group of this host, as in devs:decide, got '%s'",
+			text);
 	memcpy(s.group, text, n);
 	const struct group *g = getgrnam(s.group);
 	if (!g)
-		return err_set(err, ERR_USAGE,
-			       "--share: group not found on this host: '%s' ('id' lists yours)",
-			       s.group);
-	s.gid = g->gr_gid;
-	if (!in_group(s.gid))
 		return err_set(
 			err, ERR_USAGE,
-			"--share: you are not in group '%s', so you cannot share with it ('id' lists yours)",
+			"--share: group '%s' not found on this host\n'id' lists your groups.",
 			s.group);
+	s.gid = g->gr_gid;
+	if (!in_group(s.gid))
+		return err_set(err, ERR_USAGE,
+			       "--share: you are not in group '%s'\n'id' lists your groups.",
+			       s.group);
 	*out = s;
 	return 0;
 }
@@ -100,7 +101,7 @@ static int share_walk(const char *dir, const struct share *s, bool widen, struct
 			buf_printf(closed, " %s", part);
 		else if (widen && chmod(part, (st.st_mode & 07777) | S_IXOTH |
 						      (st.st_gid == s->gid ? S_IXGRP : 0)) < 0)
-			return err_sys(err, "cannot let group '%s' through '%s'", s->group, part);
+			return err_sys(err, "can't let group '%s' into '%s'", s->group, part);
 	}
 	return 0;
 }
@@ -117,7 +118,7 @@ static int share_reach_dir(const char *dir, const struct share *s, bool widen, s
 		return 0;
 	return err_set(
 		err, ERR_DENIED,
-		"--share: group '%s' cannot come to '%s'; either: chmod o+x%s  or put sessions elsewhere: --sessions DIR",
+		"--share: group '%s' can't reach '%s'\nRun 'chmod o+x%s', or choose another directory with --sessions DIR.",
 		s->group, dir, buf_cstr(&closed));
 }
 
@@ -144,7 +145,7 @@ int share_open(const char *path, const struct share *s, struct err *err)
 		if (chown(file, (uid_t)-1, s->gid) < 0 || chmod(file, 0640) < 0) {
 			if (errno == ENOENT && i > 0)
 				continue;
-			return err_sys(err, "cannot let group '%s' read '%s'", s->group, file);
+			return err_sys(err, "can't let group '%s' read '%s'", s->group, file);
 		}
 	}
 	return 0;

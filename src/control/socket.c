@@ -27,13 +27,15 @@ static int check_dir(const char *dir, struct err *err)
 	if (lstat(dir, &st) < 0)
 		return err_sys(err, "cannot look at '%s'", dir);
 	if (!S_ISDIR(st.st_mode))
-		return err_set(err, ERR_DENIED, "'%s' is not a directory, remove it", dir);
+		return err_set(err, ERR_DENIED, "'%s' is not a directory\nRemove it.", dir);
 	if (st.st_uid != geteuid())
-		return err_set(err, ERR_DENIED,
-			       "'%s' belongs to uid %u, not to you: set XDG_RUNTIME_DIR", dir,
-			       st.st_uid);
+		return err_set(
+			err, ERR_DENIED,
+			"'%s' belongs to uid %u, not to you\nSet XDG_RUNTIME_DIR to a directory of yours.",
+			dir, st.st_uid);
 	if (st.st_mode & 077)
-		return err_set(err, ERR_DENIED, "'%s' is open to others: chmod 700 it", dir);
+		return err_set(err, ERR_DENIED,
+			       "'%s' is accessible to other users\nRun 'chmod 700' on it.", dir);
 	return 0;
 }
 
@@ -61,7 +63,7 @@ static int socket_address(int dirfd, const char *name, struct sockaddr_un *sa, s
 	*sa = (struct sockaddr_un){ .sun_family = AF_UNIX };
 	int n = snprintf(sa->sun_path, sizeof(sa->sun_path), "/proc/self/fd/%d/%s", dirfd, name);
 	if (n < 0 || (size_t)n >= sizeof(sa->sun_path))
-		return err_set(err, ERR_INVALID, "'%s' is too long for the name of a socket", name);
+		return err_set(err, ERR_INVALID, "'%s' is too long for a socket path", name);
 	return 0;
 }
 
@@ -114,11 +116,11 @@ int control_listen(const char *id, char **path_out, int *fd_out, struct err *err
 	CLEANUP(fd_close) int other = -1;
 	struct err none = ERR_INIT;
 	if (strchr(id, '/') || id[0] == '.')
-		return err_set(err, ERR_INVALID, "'%s' cannot name a socket", id);
+		return err_set(err, ERR_INVALID, "'%s' is not a valid socket name", id);
 	if (control_dir(&dir, err) < 0)
 		return -1;
 	if (control_connect(path, 1000, &other, &none) == 0 || !nobody_listens(&none))
-		return err_set(err, ERR_BUSY, "another process listens at '%s' already", path);
+		return err_set(err, ERR_BUSY, "another process is listening on '%s'", path);
 	if (control_listen_at(dir, name, 0600, (gid_t)-1, fd_out, err) < 0)
 		return -1;
 	*path_out = take(&path);
@@ -130,7 +132,7 @@ int control_peer_any(int sock, uid_t *uid_out, pid_t *pid_out, struct err *err)
 	struct ucred cred;
 	socklen_t len = sizeof(cred);
 	if (getsockopt(sock, SOL_SOCKET, SO_PEERCRED, &cred, &len) < 0)
-		return err_sys(err, "cannot tell who is at the other end");
+		return err_sys(err, "can't identify the connecting process");
 	*uid_out = cred.uid;
 	*pid_out = cred.pid;
 	return 0;
@@ -138,7 +140,7 @@ int control_peer_any(int sock, uid_t *uid_out, pid_t *pid_out, struct err *err)
 
 static int socket_stranger(uid_t uid, struct err *err)
 {
-	return err_set(err, ERR_DENIED, "uid %u is at the other end", uid);
+	return err_set(err, ERR_DENIED, "connection refused: from uid %u", uid);
 }
 
 int control_peer(int sock, uid_t *uid_out, pid_t *pid_out, struct err *err)
@@ -187,7 +189,7 @@ int control_connect(const char *path, int timeout_ms, int *fd_out, struct err *e
 		return err_sys(err, "cannot make a socket");
 	if (connect_until(sock, &sa, timeout_ms) < 0) {
 		if (errno == ECONNREFUSED)
-			return err_set(err, ERR_CLOSED, "nobody listens at '%s'", path);
+			return err_set(err, ERR_CLOSED, "no process is listening on '%s'", path);
 		return err_sys(err, "cannot connect to '%s'", path);
 	}
 	if (control_peer_any(sock, &uid, &pid, err) < 0)

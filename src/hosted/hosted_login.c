@@ -143,12 +143,11 @@ static void hosted_login_fail(struct login *g, const char *what)
 	const char *key = json_str(json_object_get(g->lessor->face, "env"), "key", "?"),
 		   *last = g->last ? g->last : what;
 	if (*g->asked)
-		err_set(&why, ERR_DENIED,
-			"%s: the context '%s' of the kubeconfig cannot be used: %s",
+		err_set(&why, ERR_DENIED, "%s: can't use the context '%s' of the kubeconfig: %s",
 			g->lessor->name, g->asked, last);
 	else
 		err_set(&why, ERR_DENIED,
-			"%s has nobody to ask as: no %s, and the kubeconfig cannot be used: %s",
+			"%s: no credentials: %s is not set, and the kubeconfig can't be used: %s",
 			g->lessor->name, key, last);
 	g->over = true; /* first: who hears that may ask anew */
 	hosted_login_tell(g, &why);
@@ -232,11 +231,11 @@ static int hosted_login_start(struct login *g, struct err *err)
 	if (dir_make(dir, 0700, err) < 0)
 		return -1;
 	if (pipe2(in, O_CLOEXEC) < 0)
-		return err_sys(err, "cannot make a pipe");
+		return err_sys(err, "can't create a pipe");
 	g->hold_fd = in[1];
 	if (pipe2(out, O_CLOEXEC) < 0) {
 		fd_close(&in[0]);
-		return err_sys(err, "cannot make a pipe");
+		return err_sys(err, "can't create a pipe");
 	}
 	g->said_fd = out[0];
 	const int fds[] = { in[0], out[1], out[1] };

@@ -275,11 +275,11 @@ int lessor_reach(void *self, const json_t *address, uint64_t box, struct err *er
 	const char *url = json_str(address, "url", "");
 	int pair[2];
 	if (strncmp(url, "http", 4) != 0 || !strstr(url, "://"))
-		return err_set(err, ERR_PARSE, "%s says no address for the port", l->name);
+		return err_set(err, ERR_PARSE, "%s: no address for the port", l->name);
 	if (lessor_may(l, url, err) < 0)
 		return -1;
 	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, pair) < 0)
-		return err_sys(err, "cannot make a way to the port");
+		return err_sys(err, "can't forward the port");
 	struct reach *a = NEW(struct reach);
 	*a = (struct reach){ .next = l->rent->reaches,
 			     .lessor = l,

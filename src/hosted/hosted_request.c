@@ -242,7 +242,7 @@ int lessor_may(const struct lessor *l, const char *url, struct err *err)
 	const json_t *hosts = json_object_get(l->face, "hosts");
 	CLEANUP(buf_release) struct buf known = BUF_INIT;
 	if (strpbrk(url, "@ \r\n\t"))
-		return err_set(err, ERR_DENIED, "'%s' is no plain address", url);
+		return err_set(err, ERR_DENIED, "expected a plain URL, got '%s'", url);
 	if (!strcmp(host, own) || login_socket(l, url))
 		return 0;
 	for (size_t i = 0; i < json_array_size(hosts); i++) {
@@ -251,10 +251,9 @@ int lessor_may(const struct lessor *l, const char *url, struct err *err)
 			return 0;
 		buf_printf(&known, "%s%s", i ? ", " : "", h ? h : "?");
 	}
-	return err_set(
-		err, ERR_DENIED,
-		"the plugin '%s' asked for '%s', which is not among the hosts that it declares (%s)",
-		l->name, host, buf_cstr(&known));
+	return err_set(err, ERR_DENIED,
+		       "plugin '%s' requested '%s', which it doesn't declare; declared hosts: %s",
+		       l->name, host, buf_cstr(&known));
 }
 
 /* --- the record --- */

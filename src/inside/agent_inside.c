@@ -119,9 +119,8 @@ static const struct known *agent_inside_lookup(const char *name, const char *con
 	}
 	if (plain && control && strcmp(control, INNER_TERMINAL) != 0 &&
 	    !agent_inside_has_word(plain->speaks, control)) {
-		err_set(err, ERR_USAGE,
-			"--control: %s cannot be controlled by '%s' (it can by: %s)", name, control,
-			plain->speaks);
+		err_set(err, ERR_USAGE, "--control: %s doesn't support '%s'; supported: %s", name,
+			control, plain->speaks);
 		return NULL;
 	}
 	if (plain)
@@ -130,7 +129,7 @@ static const struct known *agent_inside_lookup(const char *name, const char *con
 	for (size_t i = 0; !near && i < nr; i++)
 		near = strncmp(name, names[i], 2) ? NULL : names[i];
 	err_set(err, ERR_USAGE,
-		"--agent: unknown agent '%s'%s%s%s (known: %s, custom; or FILE.lua)", name,
+		"--agent: unknown agent '%s'%s%s%s\nKnown: %s, custom, or FILE.lua.", name,
 		near ? "; did you mean '" : "", near ? near : "", near ? "'?" : "", buf_cstr(&all));
 	return NULL;
 }
@@ -159,17 +158,16 @@ static int agent_inside_programs(struct inner_agent *out, const char *name, cons
 	CLEANUP(buf_release) struct buf roots = BUF_INIT;
 	out->program = on_path(program);
 	if (!out->program && package)
-		return err_set(err, ERR_NOENT,
-			       "--agent %s: '%s' is not on your PATH; npm install -g %s", name,
-			       program, package);
+		return err_set(
+			err, ERR_NOENT,
+			"--agent %s: '%s' not found in PATH\nInstall it with 'npm install -g %s'.",
+			name, program, package);
 	if (!out->program)
-		return err_set(err, ERR_NOENT, "--agent %s: '%s' is not on your PATH", name,
-			       program);
+		return err_set(err, ERR_NOENT, "--agent %s: '%s' not found in PATH", name, program);
 	out->beside = beside ? on_path(beside) : NULL;
 	if (beside && !out->beside)
 		return err_set(err, ERR_NOENT,
-			       "--agent %s: it needs '%s', which is not on your PATH", name,
-			       beside);
+			       "--agent %s: required program '%s' not found in PATH", name, beside);
 	char full[PATH_MAX];
 	agent_inside_add_root(&roots, out->program);
 	if (realpath(out->program, full)) /* the Python that an environment was made with */
@@ -208,7 +206,7 @@ int agent_inside_find(struct inner_agent *out, const struct inner_find *f, struc
 	bool file = n > 4 && !strcmp(f->name + n - 4, ".lua");
 	*out = (struct inner_agent){ 0 };
 	if (file && !realpath(f->name, full))
-		return err_sys(err, "--agent: the profile '%s' cannot be read", f->name);
+		return err_sys(err, "--agent: can't read profile '%s'", f->name);
 	out->profile = mem_strdup(file ? full : f->name);
 	if (file || !strcmp(f->name, "custom"))
 		return agent_inside_own(out, f, err);

@@ -718,13 +718,12 @@ int proxies_here(struct super *s, json_t *spec, struct err *err)
 {
 	const json_t *r;
 	size_t i;
-	json_array_foreach(json_object_get(spec, "routes"), i, r) if (!proxy_is_model(r)) return err_set(
-		err, ERR_SCRIPT,
-		"proxy: only models are reached from this machine through it, not '%s'",
-		json_str(r, "name", ""));
+	json_array_foreach(json_object_get(spec, "routes"), i, r) if (
+		!proxy_is_model(r)) return err_set(err, ERR_SCRIPT,
+						   "proxy: expected the host of a model, got '%s'",
+						   json_str(r, "name", ""));
 	if (s->here)
-		return err_set(err, ERR_SCRIPT,
-			       "proxy: this session has its proxy for this machine already");
+		return err_set(err, ERR_SCRIPT, "proxy: this session already has its host proxy");
 	CLEANUP(json_release) json_t *specs = json_array();
 	json_array_append(specs, spec);
 	struct proxies *all = proxies_new(s, 0, specs);

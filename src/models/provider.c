@@ -147,6 +147,25 @@ json_t *providers_names(const struct providers *p)
 	return list;
 }
 
+int provider_known(const struct providers *p, const char *model, struct err *err)
+{
+	CLEANUP(buf_release) struct buf known = BUF_INIT;
+	const char *colon = strchr(model, ':');
+	size_t len = colon ? (size_t)(colon - model) : 0;
+	bool found = len == strlen("scripted") && !strncmp(model, "scripted", len);
+	buf_puts(&known, "scripted");
+	for (const struct provider *v = p->first; v; v = v->next) {
+		buf_printf(&known, ", %s", v->name);
+		found |= len && strlen(v->name) == len && !strncmp(model, v->name, len);
+	}
+	if (found && colon[1])
+		return 0;
+	return err_set(err, ERR_SCRIPT,
+		       "--model: %s, got '%s'\nName one as PROVIDER:NAME; providers: %s.",
+		       colon ? "expected a known provider" : "expected PROVIDER:NAME", model,
+		       buf_cstr(&known));
+}
+
 int provider_of(struct providers *p, const char *model, struct provider **out, struct err *err)
 {
 	size_t len = strcspn(model, ":");

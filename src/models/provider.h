@@ -31,6 +31,8 @@ struct providers;
 NODISCARD int providers_open(struct providers **out, struct super *s, const json_t *config,
 			     const json_t *prices, struct err *err);
 void providers_free(struct providers **p);
+/* Whether @model is PROVIDER:NAME of one of @p, or scripted:NAME; the error names them. */
+NODISCARD int provider_known(const struct providers *p, const char *model, struct err *err);
 json_t *providers_names(const struct providers *p); /* array, returns owned */
 
 /* Finds the provider of "name:model" and opens its plugin. ERR_NOENT: nobody bears the name; the

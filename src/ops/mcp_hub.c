@@ -575,7 +575,7 @@ static void start_call(void *self, struct action *a)
 	struct server *v = server_of(h, (uint64_t)json_int(spec->args, "server", 0));
 	if (!v || v->dead || !v->conn) {
 		struct err err = ERR_INIT;
-		err_set(&err, ERR_CLOSED, "the MCP server has gone%s%.200s",
+		err_set(&err, ERR_CLOSED, "the MCP server has ended%s%.200s",
 			v && v->why ? ": " : "", v && v->why ? v->why : "");
 		action_fail(a, &err);
 		return;
@@ -660,7 +660,7 @@ void op_mcp_close(struct call *c)
 	struct server *v = server_of(hub_of(c->super), (uint64_t)json_int(c->args, "server", 0));
 	if (v) {
 		struct err err = ERR_INIT;
-		err_set(&err, ERR_CANCELLED, "the MCP server '%s' was closed", v->name);
+		err_set(&err, ERR_CANCELLED, "MCP server '%s' was closed", v->name);
 		mcp_hub_die(v);
 		v->closed = true;
 		if (v->conn)

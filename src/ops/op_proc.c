@@ -399,7 +399,7 @@ void op_proc_resize(struct call *c)
 	const struct action *act = gate_action(c->super->gate, p->action);
 	if (!act || (action_state(act) != ACTION_BARRIER && action_state(act) != ACTION_RUNNING)) {
 		struct err err = ERR_INIT;
-		err_set(&err, ERR_NOENT, "action #%" PRIu64 " does not run", p->action);
+		err_set(&err, ERR_NOENT, "action #%" PRIu64 " is not running", p->action);
 		call_fail_err(c, &err);
 		return;
 	}

@@ -66,7 +66,7 @@ static int op_proxy_headers_of(json_t *route, const char *name, const json_t *wi
 		if (!parts || strpbrk(key, " :\r\n"))
 			return json_decref(parts),
 			       err_set(err, ERR_SCRIPT,
-				       "proxy: route '%s': header '%s' is text, a secret, or a list of both",
+				       "proxy: route '%s': header '%s': expected a text, a secret, or a list of both",
 				       name, key);
 		json_put(headers, key, parts);
 	}
@@ -83,7 +83,7 @@ static int basic_of(json_t *route, const char *name, const json_t *wish, struct 
 	if (!secret)
 		return err_set(
 			err, ERR_SCRIPT,
-			"proxy: route '%s': basic = { user = \"...\", password = sg.secret \"NAME\" }",
+			"proxy: route '%s': expected basic = { user = \"...\", password = sg.secret \"NAME\" }",
 			name);
 	json_put_str(basic, "user", json_str(wish, "user", "x-access-token"));
 	json_put_str(basic, "key", secret);
@@ -110,10 +110,9 @@ static int model_route(struct super *s, json_t *route, const char *name, const j
 			json_put_str(route, "dialect", speak);
 			return 0;
 		}
-	return err_set(
-		err, ERR_SCRIPT,
-		"proxy: route '%s': speak is \"anthropic\", \"openai\" or \"gemini\", not \"%s\"",
-		name, speak);
+	return err_set(err, ERR_SCRIPT,
+		       "proxy: route '%s': speak: expected anthropic, openai, or gemini, got '%s'",
+		       name, speak);
 }
 
 static json_t *route_of(struct super *s, const char *name, const json_t *wish, struct err *err)
@@ -127,7 +126,7 @@ static json_t *route_of(struct super *s, const char *name, const json_t *wish, s
 	if (!op_proxy_name_ok(name))
 		rc = err_set(
 			err, ERR_SCRIPT,
-			"proxy: '%s' cannot be the name of a route (letters, digits, '.', '-', '_')",
+			"proxy: invalid route name '%s': expected letters, digits, '.', '-', and '_'",
 			name);
 	if (rc == 0 && !json_object_get(wish, "provider")) {
 		rc = url_parse(&u, NULL, url, err);
@@ -172,7 +171,7 @@ static int routes_of(struct super *s, json_t *spec, const json_t *wish, struct e
 	if (!json_array_size(routes) || json_array_size(routes) > ROUTES_MAX)
 		return err_set(
 			err, ERR_SCRIPT,
-			"proxy: routes holds 1 to %d routes: { [\"api.anthropic.com\"] = { speak = \"anthropic\", ... } }",
+			"proxy: routes: expected 1 to %d routes: { [\"api.anthropic.com\"] = { speak = \"anthropic\", ... } }",
 			ROUTES_MAX);
 	return 0;
 }
@@ -187,8 +186,7 @@ static int prompt_of(struct call *c, json_t *spec, struct buf *out, struct err *
 	char *path = *file == '/' || !dir ? mem_strdup(file) : path_join(dir, file);
 	if (!script_tree_file(c, path) && !script_tree_dir(c, path))
 		return err_set(err, ERR_DENIED,
-			       "proxy: prompt_host '%s' lies outside of the script's project",
-			       file);
+			       "proxy: prompt_host '%s' is outside the script's project", file);
 	if (file_read(path, out, PROMPT_MAX, err) < 0)
 		return err_wrap(err, "proxy: prompt_host");
 	struct hash h;

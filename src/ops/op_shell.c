@@ -92,7 +92,7 @@ static void op_shell_on_lost(void *self, const struct err *why)
 
 static const char *lost_why(const struct shell_job *j)
 {
-	return j->lost_why ? j->lost_why : "its box is gone";
+	return j->lost_why ? j->lost_why : "its sandbox has ended";
 }
 
 /* The command has ended its shell (exit, set -e, exec): the status of one is that of the other. */
@@ -179,7 +179,8 @@ static void life_start(void *self, struct action *a)
 	struct box *b = boxes_get(j->s->boxes, j->box);
 	struct err err = ERR_INIT;
 	const struct action_spec *spec = action_spec(a);
-	if ((b ? box_has_terminals(b, &err) : err_set(&err, ERR_CLOSED, "the box is gone")) < 0) {
+	if ((b ? box_has_terminals(b, &err) : err_set(&err, ERR_CLOSED, "the sandbox has ended")) <
+	    0) {
 		action_fail(a, &err);
 		return;
 	}
@@ -285,8 +286,8 @@ static const char *typed_of(const struct shell_job *j, const struct strv *argv, 
 	const char *program = j->python ? "python" : "sh";
 	if (argv->nr == 3 && !strcmp(argv->item[0], program) && !strcmp(argv->item[1], "-c"))
 		return argv->item[2];
-	err_set(err, ERR_INVALID,
-		"this shell can only be given its command as %s -c TEXT: edit the text", program);
+	err_set(err, ERR_INVALID, "this shell takes its command only as %s -c TEXT\nEdit TEXT.",
+		program);
 	return NULL;
 }
 

@@ -11,6 +11,8 @@
 
 #include "base/clock.h"
 #include "base/fd.h"
+#include "base/text/utf8.h"
+#include "base/text/width.h"
 #include "record/record_priv.h"
 #include "record/read/session.h"
 #include "record/key.h"
@@ -74,17 +76,29 @@ static int refuse_network(const char *dir, struct err *err)
 	return 0;
 }
 
+/* Letters and digits of every script; no spaces, no punctuation but "_", "." and "-". */
+static bool fits_name(uint32_t c, bool first)
+{
+	if (c < 0x80)
+		return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+		       c == '_' || c == '-' || (c == '.' && !first);
+	bool space = c == 0x1680 || (c >= 0x2000 && c <= 0x206f) || (c >= 0x3000 && c <= 0x3003),
+	     private = (c >= 0xe000 && c <= 0xf8ff) || c >= 0xe0000;
+	return c >= 0xc0 && !space && !private && !text_is_hidden(c);
+}
+
 /* The part of the file's name that users chose: no separators, nothing that a shell or a terminal
  * takes amiss. */
 static void clean_name(const char *name, char out[NAME_MAX_BYTES + 1])
 {
-	size_t n = 0;
-	for (const char *p = name; *p && n < NAME_MAX_BYTES; p++) {
-		char c = *p;
-		bool good = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
-			    (c >= '0' && c <= '9') || c == '_' || (c == '.' && n) || c == '-';
+	size_t n = 0, used;
+	for (const char *p = name; *p; p += used) {
+		uint32_t c;
+		bool good = utf8_next(p, strlen(p), &c, &used) == UTF8_OK && fits_name(c, !n);
+		if (n + (good ? used : 1) > NAME_MAX_BYTES)
+			break;
 		if (good)
-			out[n++] = c;
+			n = (size_t)((char *)mempcpy(out + n, p, used) - out);
 		else if (n && out[n - 1] != '-')
 			out[n++] = '-';
 	}

@@ -272,7 +272,7 @@ static void call_tool(struct mcp_server *s, struct mcp_peer *p, const struct rpc
 	struct err err = ERR_INIT;
 	if (!name || !mcp_tools_has(name)) {
 		CLEANUP(free_ptr)
-		char *text = mem_printf("there is no tool '%.80s'", name ? name : "");
+		char *text = mem_printf("unknown tool '%.80s'", name ? name : "");
 		mcp_serve_refuse(p, m->id, RPC_PARAMS, NULL, text);
 		return;
 	}

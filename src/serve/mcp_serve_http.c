@@ -285,7 +285,7 @@ static int load_token(struct buf *out, const char *path, struct err *err)
 	if (rc == 0 && (st.st_mode & 077))
 		return err_set(
 			err, ERR_DENIED,
-			"'%s' can be read by others: chmod 600 it, or remove it and a new token is made",
+			"'%s' is readable by other users\nRun 'chmod 600' on it, or remove it to get a new token.",
 			path);
 	if (rc == 0 && file_read(path, out, TOKEN_LONGEST, err) < 0)
 		return -1;
@@ -294,7 +294,7 @@ static int load_token(struct buf *out, const char *path, struct err *err)
 	if (rc == 0 && out->len < TOKEN_SHORTEST)
 		return err_set(
 			err, ERR_INVALID,
-			"'%s' holds no token of at least %d characters: remove it and a new one is made",
+			"'%s': token shorter than %d characters\nRemove the file to get a new token.",
 			path, TOKEN_SHORTEST);
 	if (rc == 0)
 		return 0;
@@ -353,7 +353,7 @@ static int open_front(struct front *f, const struct mcp_http *how, const char *t
 	if (how->open && !http_server_local(f->http))
 		return err_set(
 			err, ERR_DENIED,
-			"--no-token is for 127.0.0.1 only: whoever reaches '%.80s' could use your sandboxes",
+			"--no-token requires 127.0.0.1: '%.80s' is reachable from other hosts",
 			f->host);
 	return 0;
 }

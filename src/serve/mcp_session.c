@@ -108,7 +108,7 @@ static void mcp_session_on_closed(void *self, const struct err *err)
 	struct err why = ERR_INIT;
 	if (s->going)
 		return;
-	err_set(&why, ERR_CLOSED, "the session %s has ended (%s); its sandboxes are gone", s->sp.id,
+	err_set(&why, ERR_CLOSED, "session %s has ended (%s); its sandboxes are closed", s->sp.id,
 		err ? err->text : "closed");
 	while (s->nr_open) {
 		uint64_t call = s->open[--s->nr_open].call;
@@ -155,8 +155,7 @@ uint64_t mcp_session_call(struct mcp_session *s, const char *tool, json_t *args,
 	CLEANUP(free_ptr) char *text = json_dump_str(j);
 	if (strlen(text) > BODY_MAX) {
 		json_decref(j);
-		err_set(err, ERR_FULL,
-			"the arguments of one call may have %d bytes at most: write the file in pieces",
+		err_set(err, ERR_FULL, "arguments longer than %d bytes; write the file in parts",
 			BODY_MAX);
 		return 0;
 	}

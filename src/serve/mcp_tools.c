@@ -165,18 +165,18 @@ static int tools_check_object(const json_t *schema, const json_t *v, const char 
 	json_array_foreach(
 		json_object_get(schema, "required"), i,
 		name) if (json_is_string(name) &&
-			  !json_object_get(v,
-					   json_string_value(
-						   name))) return err_set(err, ERR_INVALID,
-									  "%s: '%s' is missing", at,
-									  json_string_value(name));
+			  !json_object_get(
+				  v, json_string_value(
+					     name))) return err_set(err, ERR_INVALID,
+								    "%s: missing argument '%s'", at,
+								    json_string_value(name));
 	const char *key;
 	json_t *item;
 	json_object_foreach((json_t *)(uintptr_t)v, key, item)
 	{
 		const json_t *known = json_object_get(properties, key);
 		if (!known && json_is_false(more))
-			return err_set(err, ERR_INVALID, "%s: there is no '%.80s'", at, key);
+			return err_set(err, ERR_INVALID, "%s: unknown argument '%.80s'", at, key);
 		if (!known && json_is_object(more))
 			known = more;
 		if (known && mcp_schema_check(known, item, key, err) < 0)
@@ -193,19 +193,18 @@ int mcp_schema_check(const json_t *schema, const json_t *v, const char *at, stru
 	size_t i;
 	if (!has_type(v, type)) {
 		CLEANUP(free_ptr) char *want = json_dump_str(type);
-		return err_set(err, ERR_INVALID, "%.80s: %.120s is wanted", at, want);
+		return err_set(err, ERR_INVALID, "%.80s: expected %.120s", at, want);
 	}
 	if (one_of) {
 		bool any = false;
 		json_array_foreach(one_of, i, item) any |= json_equal(item, v) != 0;
 		CLEANUP(free_ptr) char *list = json_dump_str(one_of);
 		if (!any)
-			return err_set(err, ERR_INVALID, "%.80s: one of %.200s is wanted", at,
-				       list);
+			return err_set(err, ERR_INVALID, "%.80s: expected one of %.200s", at, list);
 	}
 	if (json_is_integer(least) && json_is_integer(v) &&
 	    json_integer_value(v) < json_integer_value(least))
-		return err_set(err, ERR_INVALID, "%.80s: at least %lld is wanted", at,
+		return err_set(err, ERR_INVALID, "%.80s: expected at least %lld", at,
 			       (long long)json_integer_value(least));
 	const json_t *items = json_object_get(schema, "items");
 	if (items && json_is_array(v))
@@ -218,7 +217,7 @@ int mcp_tools_check(const char *name, const json_t *args, struct err *err)
 {
 	const struct tool *t = tools_find(name);
 	if (!t)
-		return err_set(err, ERR_INVALID, "there is no tool '%.80s'", name);
+		return err_set(err, ERR_INVALID, "unknown tool '%.80s'", name);
 	CLEANUP(json_release) json_t *schema = tools_parsed(t->input);
 	CLEANUP(json_release) json_t *none = json_object();
 	return mcp_schema_check(schema, args ? args : none, "arguments", err);
@@ -233,7 +232,7 @@ json_t *mcp_tools_args(const json_t *args, struct err *err)
 		return o;
 	if (!base64_parse(json_string_value(content), json_string_length(content), &bytes)) {
 		json_decref(o);
-		err_set(err, ERR_INVALID, "content: this is not base64");
+		err_set(err, ERR_INVALID, "content: invalid base64");
 		return NULL;
 	}
 	json_put_bytes(o, "content", buf_cstr(&bytes), bytes.len);

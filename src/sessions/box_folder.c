@@ -40,7 +40,7 @@ int box_folder_mine(const char *folder, const char *path, struct err *err)
 	CLEANUP(free_ptr) char *of = box_folder_of(folder);
 	if (box_folder_is(folder, path))
 		return 0;
-	return err_set(err, ERR_BUSY, "'%s' is a copy: the boxes of the session are those of '%s'",
+	return err_set(err, ERR_BUSY, "'%s' is a copy; the session's sandboxes belong to '%s'",
 		       path, of);
 }
 
@@ -52,7 +52,7 @@ int box_folder_take(const char *folder, const char *path, struct err *err)
 	CLEANUP(free_ptr) char *whole = realpath(path, NULL);
 	unlink(link);
 	if (!whole || symlink(whole, link) < 0) {
-		err_sys(err, "cannot say in '%s' whose it is", folder);
+		err_sys(err, "can't write the owner into '%s'", folder);
 		return -1;
 	}
 	return 0;

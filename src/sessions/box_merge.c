@@ -160,16 +160,15 @@ int box_merge_plan(struct box_merge *m, const struct box_merge_opts *o, struct e
 		    plan_layer(m, o, &b->layer[i], &st, err) < 0)
 			return -1;
 	return m->nr ? 0
-		     : err_set(err, ERR_INVALID, "box '%s' has no folder of yours to merge into",
-			       b->name);
+		     : err_set(err, ERR_INVALID,
+			       "sandbox '%s' has no directory of yours to merge into", b->name);
 }
 
 static int box_merge_conflicts(const json_t *body, struct err *err)
 {
 	CLEANUP(buf_release) struct buf text = BUF_INIT;
 	merge_conflicts(body, &text);
-	return err_set(err, ERR_INVALID, "nothing was merged, there are conflicts:%s",
-		       buf_cstr(&text));
+	return err_set(err, ERR_INVALID, "nothing merged: conflicts:%s", buf_cstr(&text));
 }
 
 static void fill_body(struct box_merge *m, const struct box_merge_opts *o)

@@ -46,7 +46,7 @@ static int choose_named(const struct unmerged *u, const char *session, const cha
 			       "several sandboxes have this name; name one by its id (%s/#ID): %s",
 			       session, buf_cstr(&names));
 	if (!found)
-		return err_set(err, ERR_NOENT, "session %s has no box '%s'", session, name);
+		return err_set(err, ERR_NOENT, "session %s: sandbox '%s' not found", session, name);
 	*out = found;
 	return 0;
 }
@@ -56,11 +56,11 @@ static int choose_none(const struct unmerged *u, const char *session, struct err
 	if (!choose_has_repository(u))
 		return err_set(
 			err, ERR_INVALID,
-			"session %s has no repository to merge into; 'sandglass export %s -F patch' prints its changes",
+			"session %s has no repository to merge into\n'sandglass export %s -F patch' prints its changes.",
 			session, session);
 	return err_set(
 		err, ERR_NOENT,
-		"session %s has nothing that is not merged; name a sandbox to merge it again: %s/NAME",
+		"session %s has no unmerged work\nName a sandbox to merge it again: %s/NAME.",
 		session, session);
 }
 

@@ -108,8 +108,7 @@ static int several_targets_clean(const struct merge_several *m, struct err *err)
 		buf_printf(&text, "%s box %s:", text.len ? ";" : "", b->box->name);
 		merge_conflicts(b->body, &text);
 	}
-	return text.len ? err_set(err, ERR_INVALID, "nothing was merged, there are conflicts:%s",
-				  buf_cstr(&text))
+	return text.len ? err_set(err, ERR_INVALID, "nothing merged: conflicts:%s", buf_cstr(&text))
 			: 0;
 }
 

@@ -46,7 +46,7 @@ static int trust_key(struct cmd_ctx *ctx, struct session *s, uint8_t key[SIGN_KE
 		return 0;
 	return err_set(
 		err, ERR_DENIED,
-		"session %s was recorded with another key than yours; if you trust who recorded it: --trust-key %s",
+		"session %s was recorded with another key than yours\nIf you trust its owner, add --trust-key %s.",
 		session_id(s), named.data);
 }
 
@@ -62,7 +62,7 @@ int merge_trust(struct cmd_ctx *ctx, struct session *s, struct err *err)
 	if (check.first[0])
 		return err_set(
 			err, ERR_DAMAGED,
-			"the recording of session %s is damaged (%s); 'sandglass verify %s' shows where",
+			"the recording of session %s is damaged: %s\n'sandglass verify %s' shows where.",
 			session_id(s), check.first, session_id(s));
 	return 0;
 }

@@ -38,9 +38,7 @@ static int offline_edit_settle(struct again *g, struct err *err)
 	record_barrier(g->record, record_head(g->record), offline_edit_reached, &done);
 	while (!done && record_state(g->record) == RECORD_OK)
 		loop_turn(g->loop, 50);
-	return done ? 0
-		    : err_set(err, ERR_FULL,
-			      "the session file cannot be written: nothing was done");
+	return done ? 0 : err_set(err, ERR_FULL, "can't write the session file; nothing done");
 }
 
 int again_open(struct again *g, struct cmd_ctx *ctx, const char *path, struct err *err)
@@ -151,12 +149,13 @@ int offline_edit_redact(struct cmd_ctx *ctx, const char *path)
 	const char *word = cmd_word(ctx, 0), *hash = word ? strrchr(word, '#') : NULL;
 	if (!w.why || !*w.why)
 		return cmd_usage(
-			ctx, "say why: --why TEXT (it is recorded with your name and the time)");
+			ctx,
+			"missing option: --why TEXT\nThe reason is recorded with your name and the time.");
 	w.seq = hash ? strtoull(hash + 1, NULL, 10) : word ? strtoull(word, NULL, 10) : 0;
 	int rc = again_open(&g, ctx, path, &err);
 	if (rc == 0 && !w.object && !w.messages && !session_row_of(g.read, "event", w.seq, NULL))
-		rc = err_set(&err, ERR_NOENT, "session %s has no event '%s'", session_id(g.read),
-			     word ? word : "");
+		rc = err_set(&err, ERR_NOENT, "session %s: event '%s' not found",
+			     session_id(g.read), word ? word : "");
 	if (rc == 0)
 		rc = again_write(&g, &err);
 	w.who = g.who;
@@ -165,9 +164,8 @@ int offline_edit_redact(struct cmd_ctx *ctx, const char *path)
 	while (rc == 0 && !g.done && record_state(g.record) == RECORD_OK)
 		loop_turn(g.loop, 50);
 	if (rc == 0 && !g.done)
-		rc = err_set(
-			&err, ERR_FULL,
-			"the session file cannot be written: it is not said that anything was removed");
+		rc = err_set(&err, ERR_FULL,
+			     "can't write the session file; the data may not be removed");
 	if (rc == 0 && ctx->json) {
 		json_t *o = json_object();
 		json_put_str(o, "session", session_id(g.read));
@@ -179,8 +177,7 @@ int offline_edit_redact(struct cmd_ctx *ctx, const char *path)
 	}
 	if (rc == 0 && g.catalog_left) {
 		err_set(&err, ERR_IO,
-			"redacted, but the catalog may still hold words of it: %s; "
-			"remove that file",
+			"redacted, but the catalog may still hold parts of it\nRemove the file %s.",
 			g.catalog_left);
 		rc = -1;
 	}

@@ -92,7 +92,7 @@ int offline_edit_merge(struct cmd_ctx *ctx, const char *path, const struct strv 
 		rc = offline_merge_run(&g, boxes, opts, &err);
 	if (rc < 0 && err.code == ERR_DAMAGED && !strstr(err.text, "sandglass verify")) {
 		const struct err why = err;
-		err_set(&err, why.code, "%.300s; 'sandglass verify %.200s' shows where", why.text,
+		err_set(&err, why.code, "%.300s\n'sandglass verify %.160s' shows where.", why.text,
 			path);
 	}
 	return again_finish(&g, rc, &err);

@@ -14,7 +14,7 @@ static int offline_undo_id(const char *word, uint64_t *id_out, struct err *err)
 	char *end;
 	*id_out = strtoull(digits, &end, 10);
 	return *end || !*id_out
-		       ? err_set(err, ERR_USAGE, "'%s' is not the number of an event", word)
+		       ? err_set(err, ERR_USAGE, "expected an event number, got '%s'", word)
 		       : 0;
 }
 
@@ -28,7 +28,7 @@ static int offline_undo_why(const struct again *g, uint64_t id, struct err *err)
 			why.text, session_id(g->read), g->u.end ? "fork" : "resume");
 	else if (why.code == ERR_NOENT && !g->u.nr_merges)
 		err_set(err, ERR_NOENT,
-			"there is no merge of session %s that could be undone; its boxes have gone",
+			"session %s has no merge to undo, and its sandboxes are closed",
 			session_id(g->read));
 	return -1;
 }

@@ -218,7 +218,7 @@ static bool orphans_agreed(struct leftovers *l)
 	cmd_size((uint64_t)l->bytes, &size);
 	CLEANUP(free_ptr)
 	char *q = mem_printf("remove %zu folder%s (%s) for ever? [y/N] ", l->may,
-			     l->may == 1 ? "" : "s", buf_cstr(&size));
+			     l->may == 1 ? "y" : "ies", buf_cstr(&size));
 	return cmd_ask(l->ctx, q, &answer) &&
 	       (!strcmp(buf_cstr(&answer), "y") || !strcmp(buf_cstr(&answer), "yes"));
 }
@@ -255,13 +255,13 @@ static int orphans_act(struct leftovers *l)
 	if (!yes && !orphans_agreed(l))
 		return cmd_fail_with(
 			l->ctx, EXIT_PERSON,
-			"nothing was removed: %zu folder%s (%s) would be, --yes does it", l->may,
-			l->may == 1 ? "" : "s", buf_cstr(&size));
+			"nothing removed: %zu director%s (%s) found\nRemove without a question with --yes.",
+			l->may, l->may == 1 ? "y" : "ies", buf_cstr(&size));
 	if (!yes)
 		status = orphans_remove_all(l);
 	if (!l->ctx->quiet && status == EXIT_DONE)
 		fprintf(l->ctx->err, "sandglass: %zu folder%s (%s) removed\n", l->may,
-			l->may == 1 ? "" : "s", buf_cstr(&size));
+			l->may == 1 ? "y" : "ies", buf_cstr(&size));
 	return status;
 }
 

@@ -66,14 +66,14 @@ static int redact_request_messages_of(struct record *r, const char *text, uint64
 	CLEANUP(buf_release) struct buf one = BUF_INIT;
 	size_t cap = 0;
 	if (!*text)
-		return err_set(err, ERR_USAGE, "an empty text is in every message");
+		return err_set(err, ERR_USAGE, "--messages: expected a text, got an empty one");
 	if (session_open(&s, record_path(r), err) < 0)
 		return -1;
 	int rc = sql_select(s,
 			    "SELECT message, lower(hex(hash)) FROM message WHERE data IS NOT NULL",
 			    INT_MAX, &t, err);
 	if (rc == 0 && (t.timeout || t.cut))
-		rc = err_set(err, ERR_FULL, "there are too many messages");
+		rc = err_set(err, ERR_FULL, "--messages: too many messages");
 	for (size_t i = 0; rc == 0 && i < t.rows; i++) {
 		struct hash h;
 		struct err none = ERR_INIT;
@@ -87,7 +87,7 @@ static int redact_request_messages_of(struct record *r, const char *text, uint64
 	sql_table_release(&t);
 	session_close(&s);
 	if (rc == 0 && !*nr)
-		rc = err_set(err, ERR_NOENT, "no message to or from a model says that");
+		rc = err_set(err, ERR_NOENT, "--messages: no model message contains this text");
 	return rc;
 }
 
@@ -107,13 +107,14 @@ int redact_request_begin(struct record *r, const struct removal_wish *w, removal
 	size_t nr = 0;
 	int rc = 0;
 	if (!w->why || !*w->why)
-		return err_set(err, ERR_USAGE,
-			       "say why: --why TEXT (it is recorded with your name and the time)");
+		return err_set(
+			err, ERR_USAGE,
+			"missing option: --why TEXT\nThe reason is recorded with your name and the time.");
 	if (w->output + (w->object != NULL) + (w->messages != NULL) > 1)
-		return err_set(err, ERR_USAGE, "one of --output, --object and --messages");
-	if (w->object && !hex_parse(w->object, strlen(w->object), oid.b, sizeof(oid.b)))
 		return err_set(err, ERR_USAGE,
-			       "'%s' is not the name of a git object (40 hexadecimal digits)",
+			       "expected one of --output, --object, and --messages");
+	if (w->object && !hex_parse(w->object, strlen(w->object), oid.b, sizeof(oid.b)))
+		return err_set(err, ERR_USAGE, "--object: expected 40 hexadecimal digits, got '%s'",
 			       w->object);
 	if (w->output && segments_of(r, w->seq, &rows, &nr, err) < 0)
 		return -1;

@@ -2,6 +2,7 @@
 
 #include <dirent.h>
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -108,8 +109,9 @@ static int sessions_list_in(struct session_files *out, const char *dir, const ch
 	DIR *d = opendir(dir);
 	struct dirent *e;
 	if (!d)
-		return errno == ENOENT ? 0
-				       : err_sys(err, "cannot open the sessions folder '%s'", dir);
+		return errno == ENOENT
+			       ? 0
+			       : err_sys(err, "can't open the sessions directory '%s'", dir);
 	while ((e = readdir(d))) {
 		struct session_file f = { 0 };
 		if (!session_file_name(e->d_name, &f.name, &f.id)) {
@@ -217,7 +219,7 @@ static int sessions_one_of(struct match *m, const char *text, char **path_out, s
 	if (m->nr == 1)
 		*path_out = mem_strdup(m->first->path);
 	else
-		rc = err_set(err, ERR_USAGE, "'%s' could be %s", text, buf_cstr(&m->all));
+		rc = err_set(err, ERR_USAGE, "ambiguous session '%s': %s", text, buf_cstr(&m->all));
 	buf_release(&m->all);
 	return rc;
 }
@@ -253,8 +255,15 @@ static int by_default(const struct session_files *files, const char *dir, char *
 	strv_release(&live);
 	if (!files->nr)
 		return err_set(err, ERR_NOENT,
-			       "no sessions in '%s' yet: 'sandglass demo' makes one", dir);
-	*path_out = mem_strdup(nr == 1 ? running->path : files->item[0].path);
+			       "no sessions found in '%s'\nRecord one with 'sandglass demo'.", dir);
+	const struct session_file *taken = nr == 1 ? running : &files->item[0];
+	/* a newer one may be expected */
+	if (taken != &files->item[0])
+		fprintf(stderr,
+			isatty(STDERR_FILENO) ? "\x1b[2msession %s (running)\x1b[m\n"
+					      : "session %s (running)\n",
+			taken->id);
+	*path_out = mem_strdup(taken->path);
 	return 0;
 }
 
@@ -294,7 +303,8 @@ int session_find(const char *dir, const char *text, char **path_out, struct err 
 			rc = (*path_out = mem_strdup(text), 0);
 		else if (!tombstone_find(dir, text, err))
 			err_set(err, ERR_NOENT,
-				"no session '%s' in '%s': 'sandglass ls' lists them", text, dir);
+				"session '%s' not found in '%s'\n'sandglass ls' lists the sessions.",
+				text, dir);
 	}
 	session_files_release(&files);
 	return rc;
@@ -326,7 +336,7 @@ int session_ref(const char *dir, const char *text, char **path_out, uint64_t *se
 		if (session_find(dir, *session ? session : NULL, path_out, err) < 0)
 			return -1;
 	} else if (hash && hash[1] && !strchr(text, '/')) {
-		return err_set(err, ERR_USAGE, "'%s' is not the number of an event", hash);
+		return err_set(err, ERR_USAGE, "expected an event number, got '%s'", hash);
 	} else if (session_find(dir, text, path_out, err) < 0) {
 		return -1;
 	}

@@ -59,8 +59,7 @@ static int read_ready(int fd, int pid, struct spawned *out, struct err *err)
 	if (fd_read_all(fd, &line, SPAWN_READY_MAX, err) < 0 || !line.len) {
 		waitpid(pid, NULL, 0);
 		CLEANUP(free_ptr) char *log = paths_state("supervisor.log");
-		err_set(err, ERR_CLOSED,
-			"the supervisor ended before it was ready; its last words are in '%s'",
+		err_set(err, ERR_CLOSED, "the supervisor ended during its start\nIts log is '%s'.",
 			log);
 		return EXIT_UNSUCCESSFUL;
 	}
@@ -85,12 +84,12 @@ int spawn_supervisor(const json_t *opts, struct spawned *out, struct err *err)
 {
 	int to[2], from[2];
 	if (pipe2(to, O_CLOEXEC) < 0 || pipe2(from, O_CLOEXEC) < 0) {
-		err_sys(err, "cannot make a pipe");
+		err_sys(err, "can't create a pipe");
 		return EXIT_UNSUCCESSFUL;
 	}
 	int pid = fork();
 	if (pid < 0) {
-		err_sys(err, "cannot start the supervisor");
+		err_sys(err, "can't start the supervisor");
 		return EXIT_UNSUCCESSFUL;
 	}
 	if (pid == 0)

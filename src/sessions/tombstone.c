@@ -63,8 +63,7 @@ int tombstone_write(const char *dir, const struct session_file *f, const char *w
 	CLEANUP(fd_close)
 	int fd = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOFOLLOW, 0600);
 	if (fd < 0 || fd_write_all(fd, line.data, line.len, err) < 0 || fsync(fd) < 0)
-		return err_sys(err, "cannot note in '%s' that %s is removed, so it stays", path,
-			       f->id);
+		return err_sys(err, "can't write to '%s'; session %s not removed", path, f->id);
 	return 0;
 }
 

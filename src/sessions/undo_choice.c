@@ -59,7 +59,7 @@ static int undo_not_there(const struct unmerged *u, uint64_t id, const struct un
 	undo_names(u, other, &names);
 	for (size_t i = 0; i < u->nr_merges; i++)
 		if (u->merges[i].undone && (u->merges[i].seq == id || u->merges[i].action == id))
-			return err_set(err, ERR_NOENT, "merge #%" PRIu64 " is undone already%s%s",
+			return err_set(err, ERR_NOENT, "merge #%" PRIu64 " is already undone%s%s",
 				       id, names.len ? "; you can undo " : "", buf_cstr(&names));
 	return names.len
 		       ? err_set(err, ERR_NOENT, "#%" PRIu64 " can't be undone; you can undo %s",
@@ -80,8 +80,8 @@ static int undo_below(const struct unmerged *u, size_t of, struct err *err)
 		if (!u->merges[i].undone &&
 		    !strcmp(json_str(u->merges[i].body, "group", ""), group))
 			return err_set(err, ERR_BUSY,
-				       "merge #%" PRIu64 " of box %s stands on #%" PRIu64
-				       ": undo that first, or all of them with 'undo' alone",
+				       "merge #%" PRIu64 " of sandbox %s is below #%" PRIu64
+				       "\nUndo that merge first, or all merges with 'undo' alone.",
 				       u->merges[i].seq, u->box[u->merges[i].box].name, m->seq);
 	return 0;
 }
@@ -120,9 +120,8 @@ int undo_choose(struct undo_choice *c, const struct unmerged *u, uint64_t id,
 	if (id)
 		return undo_by_id(c, u, id, other, err);
 	if (!at && !other->at)
-		return err_set(
-			err, ERR_NOENT,
-			"there is no merge, rollback, hold or approval for the session here that could be undone");
+		return err_set(err, ERR_NOENT,
+			       "no merge, rollback, breakpoint, or session approval to undo");
 	c->other = other->at > at;
 	if (c->other)
 		at = other->at;
@@ -131,7 +130,7 @@ int undo_choose(struct undo_choice *c, const struct unmerged *u, uint64_t id,
 		undo_names(u, other, &names);
 		return err_set(err, ERR_NOENT,
 			       "merge #%" PRIu64
-			       " is undone already; to undo something older, name it: %s",
+			       " is already undone\nTo undo something older, name it: %s.",
 			       u->merges[undone].seq, buf_cstr(&names));
 	}
 	if (!c->other)

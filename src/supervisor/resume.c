@@ -231,15 +231,16 @@ int resume_read(struct resume **out, const char *path, struct err *err)
 		rc = 0;
 	}
 	if (rc == 0 && r->ended)
-		rc = err_set(err, ERR_INVALID,
-			     "session %s has ended; there is nothing to go on with", session_id(s));
-	else if (rc == 0 && (!r->frames || !r->start))
-		rc = err_set(err, ERR_INVALID,
-			     "session %s broke off before its script began; run it anew",
+		rc = err_set(err, ERR_INVALID, "session %s has ended: nothing to resume",
 			     session_id(s));
+	else if (rc == 0 && (!r->frames || !r->start))
+		rc = err_set(
+			err, ERR_INVALID,
+			"session %s was interrupted before its script started\nRun the script again.",
+			session_id(s));
 	else if (rc == 0 && r->over)
 		rc = err_set(err, ERR_INVALID,
-			     "the script of session %s had ended; there is nothing to go on with",
+			     "the script of session %s had ended: nothing to resume",
 			     session_id(s));
 	feed_free(&f);
 	session_close(&s);

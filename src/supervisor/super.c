@@ -32,6 +32,7 @@
 #include "supervisor/core/core.h"
 #include "supervisor/people/terminal_hub.h"
 #include "models/model_call.h"
+#include "models/provider.h"
 #include "secrets/vault.h"
 #include "action/budget_recover.h"
 #include "base/clock.h"
@@ -447,31 +448,8 @@ static json_t *who_started(void)
 /* --model is known before anything begins; what a script names itself is not. */
 static int check_model(const struct super *s, struct err *err)
 {
-	const char *model = s->resume ? s->opts->fork_model : s->opts->model,
-		   *colon = model ? strchr(model, ':') : NULL;
-	if (!model)
-		return 0;
-	CLEANUP(json_release) json_t *names = models_names(s->models);
-	CLEANUP(buf_release) struct buf known = BUF_INIT;
-	buf_puts(&known, "scripted");
-	bool found = colon && !strncmp(model, "scripted:", 9);
-	for (size_t i = 0; i < json_array_size(names); i++) {
-		const char *name = json_string_value(json_array_get(names, i));
-		if (strcmp(name, "scripted") != 0)
-			buf_printf(&known, ", %s", name);
-		found |= colon && strlen(name) == (size_t)(colon - model) &&
-			 !strncmp(model, name, strlen(name));
-	}
-	if (found && colon[1])
-		return 0;
-	if (!found && colon)
-		return err_set(err, ERR_SCRIPT,
-			       "--model '%s': no provider '%.*s'; providers here: %s", model,
-			       (int)(colon - model), model, buf_cstr(&known));
-	return err_set(
-		err, ERR_SCRIPT,
-		"--model '%s': a name is provider:model, for example scripted:demo (providers: %s)",
-		model, buf_cstr(&known));
+	const char *model = s->resume ? s->opts->fork_model : s->opts->model;
+	return model ? provider_known(models_providers(s->models), model, err) : 0;
 }
 
 /* The agents of a fork that gets a budget had none when they began: from now on they draw from

@@ -80,7 +80,7 @@ static int super_cmd_freeze(struct ask_for *a, bool frozen, struct err *err)
 	if (command_args_box(a, command_args_word(a, 0), &id, err) < 0)
 		return -1;
 	if (id && !boxes_get(a->s->boxes, id))
-		return err_set(err, ERR_BUSY, "box '%s' is being opened or closed",
+		return err_set(err, ERR_BUSY, "sandbox '%s' is being opened or closed",
 			       boxes_name(a->s->boxes, id));
 	struct freeze_answer *f = NEW(struct freeze_answer);
 	*f = (struct freeze_answer){ a->s, a->rq->ticket };
@@ -113,7 +113,7 @@ static int cmd_close(struct ask_for *a, json_t *out, struct err *err)
 	uint64_t id;
 	(void)out;
 	if (!command_args_word(a, 0))
-		return err_set(err, ERR_USAGE, "close which box? name it");
+		return err_set(err, ERR_USAGE, "missing argument: BOX");
 	if (command_args_box(a, command_args_word(a, 0), &id, err) < 0)
 		return -1;
 	super_box_close(a->s, id);
@@ -141,7 +141,7 @@ static int cmd_kill(struct ask_for *a, json_t *out, struct err *err)
 		return command_args_nobody(a->s, "agent and no action", command_args_word(a, 0),
 					   err);
 	if (!gate_action(a->s->gate, id))
-		return err_set(err, ERR_NOENT, "action #%" PRIu64 " does not run", id);
+		return err_set(err, ERR_NOENT, "action #%" PRIu64 " is not running", id);
 	gate_cancel(a->s->gate, id, "kill", why ? why : "killed by a person");
 	return 0;
 }
@@ -204,13 +204,13 @@ static int cmd_mark(struct ask_for *a, json_t *out, struct err *err)
 	CLEANUP(buf_release) struct buf text = BUF_INIT;
 	uint64_t on;
 	if (!command_args_word(a, 0) || command_args_id(command_args_word(a, 0), &on, err) < 0)
-		return command_args_word(a, 0)
-			       ? -1
-			       : err_set(err, ERR_USAGE, "mark what? name an event");
+		return command_args_word(a, 0) ? -1
+					       : err_set(err, ERR_USAGE, "missing argument: ID");
 	if (on > record_head(a->s->record))
-		return err_set(err, ERR_NOENT, "there is no event %" PRIu64 " yet", on);
+		return err_set(err, ERR_NOENT, "event #%" PRIu64 " not found", on);
 	if (key && (strlen(key) != 1 || !isalnum((unsigned char)*key)))
-		return err_set(err, ERR_USAGE, "--key '%s' is not one letter or digit", key);
+		return err_set(err, ERR_USAGE, "--key: expected one letter or digit, got '%s'",
+			       key);
 	for (size_t i = 1; command_args_word(a, i); i++)
 		buf_printf(&text, "%s%s", i > 1 ? " " : "", command_args_word(a, i));
 	json_t *body = json_object();
@@ -236,17 +236,19 @@ static int cmd_budget(struct ask_for *a, json_t *out, struct err *err)
 	if (!budget)
 		return err_set(
 			err, ERR_NOENT,
-			"the session has no budget of its own; 'run --budget usd=1' gives one, 'state' says what its agents have");
+			"the session has no budget\n'sandglass state' shows the budgets of its agents.");
 	if (usd) {
 		/* dollars in the form of seconds: the same digits, a millionth as unit */
 		int64_t v;
 		if (!clock_parse_span(usd, &v))
-			return err_set(err, ERR_USAGE, "--usd '%s' is not an amount like 2 or 0.50",
+			return err_set(err, ERR_USAGE,
+				       "--usd: expected an amount such as 2 or 0.50, got '%s'",
 				       usd);
 		more.uusd = v;
 	}
 	if (time && !clock_parse_span(time, &more.time_us))
-		return err_set(err, ERR_USAGE, "--time '%s' is not a time like 90s or 20m", time);
+		return err_set(err, ERR_USAGE,
+			       "--time: expected a time such as 90s or 20m, got '%s'", time);
 	if (command_opt_int(a->line, "tokens", 1, INT64_MAX, &more.tokens, err) < 0 ||
 	    command_opt_int(a->line, "steps", 1, INT64_MAX, &more.steps, err) < 0 ||
 	    command_opt_int(a->line, "actions", 1, INT64_MAX, &more.actions, err) < 0)
@@ -315,9 +317,9 @@ static int cmd_box_copy(struct ask_for *a, json_t *out, struct err *err)
 	bool put = !strcmp(which, "put");
 	(void)out;
 	if (!put && strcmp(which, "get") != 0)
-		return err_set(err, ERR_USAGE, "'%s' is neither put nor get", which);
+		return err_set(err, ERR_USAGE, "expected put or get, got '%s'", which);
 	if (*host != '/')
-		return err_set(err, ERR_USAGE, "'%s' is not an absolute path", host);
+		return err_set(err, ERR_USAGE, "expected an absolute path, got '%s'", host);
 	if (command_args_box(a, command_args_word(a, 1), &id, err) < 0)
 		return -1;
 	operator_box_copy(a, id, put, command_args_word(a, 2), host);
@@ -389,7 +391,7 @@ static int cmd_review(struct ask_for *a, json_t *out, struct err *err)
 		c++;
 	if (c == ARRAY_LEN(choices))
 		return err_set(err, ERR_USAGE,
-			       "expected accept, reject, undecided or comment, got '%s'",
+			       "expected accept, reject, undecided, or comment, got '%s'",
 			       word ? word : "");
 	uint64_t id;
 	if (command_args_one_box(a, command_args_word(a, 1), &id, err) < 0)
@@ -445,7 +447,7 @@ static int cmd_undo(struct ask_for *a, json_t *out, struct err *err)
 		.s = a->s, .ticket = a->rq->ticket, .cause = a->rq->cause, .who = a->rq->who
 	};
 	if (what > record_head(a->s->record))
-		return err_set(err, ERR_NOENT, "there is no #%" PRIu64 " yet", what);
+		return err_set(err, ERR_NOENT, "event #%" PRIu64 " not found", what);
 	uint64_t ran_in;
 	if (is_action(a->s, what, &ran_in)) {
 		rq.box = resume_box(a->s->resume, ran_in);
@@ -456,7 +458,7 @@ static int cmd_undo(struct ask_for *a, json_t *out, struct err *err)
 	}
 	if (command_has(a->line, "box"))
 		return err_set(err, ERR_USAGE,
-			       "--box goes with the number of an action that ran in one");
+			       "--box requires the ID of an action that ran in a sandbox");
 	uint64_t set = what ? what : gate_newest_set(a->s->gate);
 	if ((what || set > trees_undo_at(a->s)) &&
 	    gate_take_back(a->s->gate, set, a->rq->who, &said)) {
@@ -488,8 +490,8 @@ static int cmd_apply(struct ask_for *a, json_t *out, struct err *err)
 	if (command_args_id(command_args_word(a, 0), &id, err) < 0)
 		return -1;
 	if (intent && !hex_parse(intent, strlen(intent), hash.b, HASH_LEN))
-		return err_set(err, ERR_USAGE,
-			       "--intent '%s' is not a hash of 64 hexadecimal digits", intent);
+		return err_set(err, ERR_USAGE, "--intent: expected 64 hexadecimal digits, got '%s'",
+			       intent);
 	struct tree_request rq = {
 		.s = a->s, .ticket = a->rq->ticket, .cause = a->rq->cause, .who = a->rq->who
 	};
@@ -532,7 +534,7 @@ static int cmd_redact(struct ask_for *a, json_t *out, struct err *err)
 	if (!w.object && !w.messages &&
 	    (!command_args_word(a, 0) || command_args_id(command_args_word(a, 0), &w.seq, err) < 0))
 		return command_args_word(a, 0) ? -1
-					       : err_set(err, ERR_USAGE, "which event? redact #N");
+					       : err_set(err, ERR_USAGE, "missing argument: #N");
 	struct removal_answer *r = NEW(struct removal_answer);
 	*r = (struct removal_answer){ a->s, a->rq->ticket };
 	if (redact_request_begin(a->s->record, &w, super_cmd_removed, r, err) == 0)
@@ -551,7 +553,7 @@ static int cmd_redo_here(struct ask_for *a, json_t *out, struct err *err)
 	(void)out;
 	if (w.backend && !driver_find(w.backend))
 		return err_set(err, ERR_USAGE,
-			       "there is no backend '%s'; 'sandglass doctor' names them",
+			       "unknown backend '%s'\n'sandglass doctor' lists the backends.",
 			       w.backend);
 	if (command_args_id(command_args_word(a, 0), &w.action, err) < 0)
 		return -1;
@@ -616,7 +618,7 @@ static void on_command(void *self, const struct control_request *rq)
 	struct err err = ERR_INIT;
 	json_t *out = json_object();
 	int rc = -1;
-	err_set(&err, ERR_UNSUPPORTED, "'%s' is not known to this supervisor",
+	err_set(&err, ERR_UNSUPPORTED, "this supervisor doesn't support '%s'",
 		rq->line->command->name);
 	for (size_t i = 0; i < ARRAY_LEN(super_cmd_row); i++)
 		if (!strcmp(super_cmd_row[i].name, rq->line->command->name)) {

@@ -40,7 +40,7 @@ static void super_policy_when(void *self, uint64_t ticket, const char *file, int
 			return;
 		}
 	struct err err = ERR_INIT;
-	err_set(&err, ERR_CLOSED, "the host of '%s' has died", file);
+	err_set(&err, ERR_CLOSED, "the Lua host of '%s' has died", file);
 	gate_judged(s->gate, ticket, false, NULL, &err);
 }
 

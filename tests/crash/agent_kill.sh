@@ -69,7 +69,7 @@ for _ in $(seq "$rounds"); do
 	events=$("$sg" events "$id" --json 2>/dev/null)
 	if printf '%s' "$events" | grep -q "$want"; then :; else
 		# killed before its script started: no resume is possible
-		grep -q 'broke off before its script began' "$t/out" || {
+		grep -q 'was interrupted before its script started' "$t/out" || {
 			wrong=$((wrong + 1))
 			told+="$id: $(printf '%s' "$events" | grep -oE 'log [0-9]+ [0-9]+ [0-9]+' | tail -1) $(tail -1 "$t/out"); "
 			[ -n "${KEEP:-}" ] && cp "$HOME"/.local/share/sandglass/sessions/*"${id#s-}"*.glass "$KEEP/" 2>/dev/null

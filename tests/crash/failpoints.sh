@@ -42,7 +42,7 @@ for point in $(grep -vxF "$by_hand" <<<"$points"); do
 			hit="$hit $point"
 			timeout 60 "$sg" resume "$id" --no-input >"$t/out" 2>&1 </dev/null
 			rc=$?
-			grep -q 'broke off before its script began' "$t/out" && { ok 0 "$point:$pass: broke off before anything began"; continue; }
+			grep -q 'was interrupted before its script started' "$t/out" && { ok 0 "$point:$pass: broke off before anything began"; continue; }
 			[ $rc = 0 ] || { ok 1 "$point:$pass: resumes (status $rc)"; continue; }
 		fi
 		"$sg" verify "$id" >"$t/verify" 2>&1 || { cp "$t/verify" "$t/out"; ok 1 "$point:$pass: verifies after resuming"; continue; }

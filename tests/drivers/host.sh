@@ -5,7 +5,7 @@
 contract host host
 conform host host
 like "$(head -1 "$t/suite")" 'host, profile none' 'host: its isolation level is printed'
-try_box '{"backend": "host"}' host "box 'c' has no walls .backend host, profile none.: nothing would hold a try in"
+try_box '{"backend": "host"}' host "sandbox 'c' has no isolation"
 cd "$t/use" || exit 1
 printf 'local b <close> = require "sandglass".sandbox { backend = "host" }\nlocal r, e = b:exec "true"\nprint(r and "ran" or e.code)\n' >ask.lua
 timeout 60 "$SANDGLASS" run --no-tui --no-input ask.lua </dev/null >"$t/out" 2>&1

@@ -33,9 +33,9 @@ pod() { # options of the box
 pem() { base64 -w0 <"$t/$1"; }
 through() { (unset KUBERNETES_TOKEN KUBERNETES_API_URL; export KUBECONFIG=${config:-$t/kubeconfig.tls}; pod "$1"); } # as one with a kubeconfig
 kubeconfigs() {
-	like "$(config=$t/none through '')" 'nobody to ask as: no KUBERNETES_TOKEN, and the kubeconfig cannot be used: error: current-context must exist' 'neither token nor kubeconfig: one line'
+	like "$(config=$t/none through '')" 'no credentials: KUBERNETES_TOKEN is not set, and the kubeconfig can.t be used: error: current-context must exist' 'neither token nor kubeconfig: one line'
 	mkdir bare && for w in sh cat rm kill timeout grep tail; do ln -s "$(command -v $w)" bare/$w; done
-	like "$(PATH=$t/bare config=$t/none through '')" 'cannot be used: kubectl, which reads it, is not installed' 'no kubectl: one line'
+	like "$(PATH=$t/bare config=$t/none through '')" 'can.t be used: kubectl, which reads it, is not installed' 'no kubectl: one line'
 	if ! command -v kubectl >/dev/null || ! command -v openssl >/dev/null; then
 		skip 'a kubeconfig: no kubectl or no openssl'
 		return
@@ -76,7 +76,7 @@ kubeconfigs() {
 	ok "$([ -e asked ]; echo $?)" 'which kubectl has run'
 	like "$(KUBECONFIG=$t/kubeconfig.tls pod 'env = { WHO = "named" }, options = { context = "asks", namespace = "mine" }')" 'said named' 'a context is taken whatever is set'
 	like "$(through 'options = { context = "old" }')" "refuses the user of the context 'old' of the kubeconfig: Unauthorized" 'an expired token: one line'
-	like "$(through 'options = { context = "nowhere" }')" "the context 'nowhere' of the kubeconfig cannot be used: error: .*nowhere" 'a context that is not there: one line'
+	like "$(through 'options = { context = "nowhere" }')" "can't use the context 'nowhere' of the kubeconfig: error: .*nowhere" 'a context that is not there: one line'
 	proxies() { ls "$XDG_RUNTIME_DIR"/sandglass/kubectl-* 2>/dev/null | grep -q .; }
 	gone() { ! proxies; }
 	wait_for 20 gone

@@ -38,8 +38,8 @@ wait_for 20 test -s addr
 MCP_URL=$(sed 's/.*"url": *"\([^"]*\)".*/\1/' addr) MCP_TOKEN=$(cat "$HOME/.local/state/sandglass/mcp-token")
 export MCP_URL MCP_TOKEN
 uses 'mcp serve'
-like "$("$sg" doctor)" 'mcp boxes +MCP_TOKEN is there' 'doctor knows that there is a key'
-like "$(env -u MCP_TOKEN "$sg" doctor)" 'mcp boxes +no MCP_TOKEN' 'and that there is none'
+like "$("$sg" doctor)" 'mcp sandboxes +MCP_TOKEN is set' 'doctor knows that there is a key'
+like "$(env -u MCP_TOKEN "$sg" doctor)" 'mcp sandboxes +no MCP_TOKEN' 'and that there is none'
 closed_there() { "$sg" events "$("$sg" ls --json | grep '"name":"mcp"' | grep -oE '"session":"s-[a-z0-9]+' | cut -d'"' -f4)" --json 2>"$t/out" | grep -q '"kind":"box.closed"'; }
 wait_for 10 closed_there
 ok $? 'mcp serve: its sandbox is closed again'

@@ -53,7 +53,7 @@ like "$("$sg" events again)" 'fork kept' 'a fork of the session, from another fo
 like "$("$sg" events again --json | grep '"kind":"box.open"')" "\"driver\":\"mine\",\"file\":\"$t/mine.lua\"" 'the record says which file it was'
 mv mine.lua gone.lua
 (cd elsewhere && timeout 60 "$sg" fork "two#$at_fork" --name never </dev/null) >"$t/out" 2>&1
-like "$("$sg" events never --json | grep '"kind":"super.warn"')" "cannot be opened again: its kind is a file that cannot be read: '$t/mine.lua'" 'without the file the warning names it'
+like "$("$sg" events never --json | grep '"kind":"super.warn"')" "can't read the backend's file '$t/mine.lua'" 'without the file the warning names it'
 mv gone.lua mine.lua
 wait_for 10 none_left
 ok $? 'and nothing is left'

@@ -39,7 +39,7 @@ ok $? 'which they did not'
 "$sg" approve "$b" --rule 'echo push fix/*' --others "$c,x" -S "$one" >"$t/out" 2>&1
 like "$?$(cat "$t/out")" "^2.*--others" 'an invalid list is an error'
 "$sg" approve "$b" --others "$c" -S "$one" >"$t/out" 2>&1
-like "$?$(cat "$t/out")" "^2.*goes with --session or --rule" '--others needs a pattern'
+like "$?$(cat "$t/out")" "^2.*requires --session or --rule" '--others needs a pattern'
 "$sg" approve "$b" --rule 'echo push fix/*' --others "$c" -S "$one" >"$t/out" 2>&1
 is $? 0 'a rule, with those that were named'
 wait_for 30 waits "$one" 1
@@ -87,7 +87,7 @@ type_ line 3 Enter
 wait_for 30 shows line 'pattern of the rule'
 type_ line 'echo push fix/*' Enter
 wait_for 30 shows line 'yes to save>'
-like "$(cat "$t/out")" 'and lets run, which waits: event [0-9]+ echo push fix/' 'line mode names them'
+like "$(cat "$t/out")" 'also approves the pending event [0-9]+ echo push fix/' 'line mode names them'
 type_ line yes Enter
 wait_for 30 waits "$three" 1
 ok $? 'and yes lets them go'

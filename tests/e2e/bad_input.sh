@@ -46,8 +46,8 @@ printf 'local p = require "sandglass.policy"\nreturn p.rules {\n  p.allow "x" { 
 every_way 'syntax error' 3 'syntax\.lua:2' syntax.lua
 every_way 'bad policy' 3 'policy\.lua:3' good.lua --policy policy.lua
 every_way 'option of a rule' 3 'option_policy\.lua:3.*cmmd|cmmd.*option_policy\.lua:3' good.lua --policy option_policy.lua
-every_way 'unknown model' 3 "--model 'nobody:x': no provider 'nobody'" good.lua --model nobody:x
-every_way 'model without a provider' 3 "--model 'nobody'.*provider:model" good.lua --model nobody
+every_way 'unknown model' 3 "--model: .*'nobody:x'" good.lua --model nobody:x
+every_way 'model without a provider' 3 "--model: .*PROVIDER:NAME.*'nobody'" good.lua --model nobody
 every_way 'bad hold' 2 'hold' good.lua --hold 'kind:('
 every_way 'bad option' 2 "did you mean '--policy'" good.lua --polcy x
 "$sg" run -d good.lua >"$t/stdout" 2>"$t/out"

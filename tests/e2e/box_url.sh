@@ -72,7 +72,7 @@ asked() { "$sg" state -S "$id" --json | grep -q "$1"; }
 answer() { "$sg" answer -S "$id" "$("$sg" state -S "$id" --json | grep -oE '"(action|ask|id)": ?[0-9]+' | head -1 | grep -oE '[0-9]+')" yes >"$t/out" 2>&1; }
 run yes.lua
 if [ -n "$accept" ]; then
-	like "$url" 'profile reduced cannot be reached from here' 'a sandbox without its own network reports this'
+	like "$url" 'isolation level reduced' 'a sandbox without its own network reports this'
 	finish
 fi
 like "$url" '^http://127\.0\.0\.1:[0-9]+$' 'it is an address on this machine'

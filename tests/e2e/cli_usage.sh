@@ -49,7 +49,7 @@ unlike "$("$sg" help pause | grep '^See also')" 'pause' 'but not itself'
 fails 2 "unknown command 'evnts'; did you mean 'events'" evnts
 fails 2 "did you mean '--follow'" events --folow
 fails 2 "missing value" events --filter
-fails 2 "no session 's-nope'" show s-nope
+fails 2 "session 's-nope' not found" show s-nope
 fails 2 "nothing.glass" show "$t/nothing.glass"
 fails 2 "directory" verify "$t/"
 fails 2 "no running session" pause
@@ -110,7 +110,7 @@ fails 2 'rm: unexpected argument' mcp rm keeps more
 like "$("$sg" mcp ls)" '^keeps ' 'it is still there'
 fails 2 "expected exec, .*got 'lx'|'lx'; did you mean 'ls'" sandbox lx
 fails 2 "expected exec, .*got 'frobnicate'" sandbox frobnicate
-fails 2 "no session 's-nope00'" redact s-nope00#3
+fails 2 "session 's-nope00' not found" redact s-nope00#3
 fails 2 'Not a directory' trust my-bare.lua
 
 if "$sg" version -q >/dev/full 2>/dev/null; then ok 1 'a full disk is not success'; else ok 0 'a full disk is not success'; fi

@@ -20,7 +20,7 @@ for name in $names; do
 	walked=$((walked + 1))
 	case $name in claude | codex | opencode | gemini | pi | copilot) continue ;; esac # what they are given is the agent's
 	said=$("$sg" "$name" --no-such-option 2>&1 </dev/null)
-	[ $? -eq 2 ] && [ "$(printf '%s\n' "$said" | wc -l)" -le 2 ] && [[ $said == *"unknown option '--no-such-option' for '$name'"* ]]
+	[ $? -eq 2 ] && [ "$(printf '%s\n' "$said" | wc -l)" -le 2 ] && [[ $said == *"sandglass: $name: unknown option '--no-such-option'"* ]]
 	ok $? "$name: an unknown option is told in at most two lines"
 	usage=$("$sg" help "$name")
 	first=$(printf '%s\n' "$usage" | grep -oE '^ +(-[a-zA-Z], )?--[a-z-]+' | grep -oE -- '--[a-z-]+' | head -1)
@@ -59,9 +59,9 @@ else
 	skip 'python3 reads the JSON: apt-get install python3'
 fi
 
-for wrong in "dockr:'container'" "proces:'process'" "xyzzy:there are: process"; do
+for wrong in "dockr:'container'" "proces:'process'" "xyzzy:Available: process"; do
 	"$sg" run --backend "${wrong%%:*}" note.lua </dev/null >"$t/out" 2>&1
-	like "$?.$(wc -l <"$t/out").$(cat "$t/out")" "^2\.1\..*no sandbox driver '${wrong%%:*}'.*${wrong#*:}" "--backend ${wrong%%:*}"
+	like "$?.$(grep -c "^sandglass: " "$t/out").$(tr '\n' ' ' <"$t/out")" "^2\.1\..*unknown backend '${wrong%%:*}'.*${wrong#*:}" "--backend ${wrong%%:*}"
 done
 is "$("$sg" ls --json | wc -l)" 1 'nothing was started'
 finish

@@ -10,11 +10,11 @@ mkdir "$TMPDIR"
 "$sg" doctor >"$t/out" 2>&1
 is $? 0 'ready'
 is "$(grep -vcE '^(ok|NO|-) +[^ ]|^ +repair: |^ready: ' "$t/out")" 0 'a line a check, with its repair below what is not well'
-like "$(tail -1 "$t/out")" '^ready: process backend, profile (enforced|best effort); .*model' 'the last one says what can be done'
-is "$("$sg" doctor | grep -cE '^- +daytona boxes +no DAYTONA_API_KEY')" 1 'what need not be here is no "ok", and no repair either'
+like "$(tail -1 "$t/out")" '^ready: process backend, isolation level (enforced|best effort); .*model' 'the last one says what can be done'
+is "$("$sg" doctor | grep -cE '^- +daytona sandboxes +no DAYTONA_API_KEY')" 1 'what need not be here is no "ok", and no repair either'
 echo made-up-key | "$sg" secret set DAYTONA_API_KEY >"$t/out" 2>&1
 echo made-up-key | "$sg" secret set ANTHROPIC_API_KEY >>"$t/out" 2>&1
-like "$("$sg" doctor | tr '\n' ' ')" 'ok +daytona boxes +DAYTONA_API_KEY is there.*model key in ANTHROPIC_API_KEY' 'a key that is kept counts, as a variable does'
+like "$("$sg" doctor | tr '\n' ' ')" 'ok +daytona sandboxes +DAYTONA_API_KEY is set.*model key in ANTHROPIC_API_KEY' 'a key that is kept counts, as a variable does'
 "$sg" secret rm DAYTONA_API_KEY && "$sg" secret rm ANTHROPIC_API_KEY
 like "$("$sg" doctor -q | head -1)" '^(NO|ready:)' '-q: only what is not well'
 is "$("$sg" doctor --json | grep -c '"schema":1')" "$("$sg" doctor --json | wc -l)" '--json: an object a line'
@@ -25,7 +25,7 @@ echo 'return {' >"$HOME/.config/sandglass/config.lua"
 is $? 3 'a broken configuration: not well, the status of a file that is wrong'
 like "$(head -1 "$t/out")" '^NO +configuration +.*config\.lua' 'and a row, with the file'
 like "$(cat "$t/out")" '^ok +landlock ' 'beside all others'
-is "$(tail -1 "$t/out")" 'not ready: the configuration cannot be read' 'and nothing is ready'
+like "$(tail -1 "$t/out")" '^not ready: ' 'and nothing is ready'
 "$sg" doctor --json >"$t/out" 2>&1
 like "$(head -1 "$t/out")" '"check":"configuration","ok":false,"value":".*config.lua' 'as JSON, too'
 like "$(tail -1 "$t/out")" '"ready":false' 'the last one, too'

@@ -162,7 +162,7 @@ wait_for 60 opened
 	printf '\003exit\n'
 } | timeout 200 "$sg" shell still --in "$id" >typed 2>&1
 like "$(cut -c1-100 typed)" 'the box is frozen: what you type waits until it is thawed' 'the message explains that input waits'
-like "$(cut -c1-100 typed)" 'thrown away: this shell has not taken what was typed before; its box is frozen' 'and when there is too much of it'
+like "$(cut -c1-100 typed)" 'input dropped: .*; its sandbox is frozen' 'and when there is too much of it'
 like "$(cut -c1-100 typed)" '42' 'it is done once the box is thawed'
 kept=$(cat kept)
 [ "$kept" -lt 1000000 ]

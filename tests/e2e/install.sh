@@ -40,7 +40,9 @@ if command -v groff >/dev/null; then
 	for page in "$man"/*/*; do
 		groff -ww -man -Tascii -P-c -P-b -P-u -rLL=80n "$page" >"$t/${page##*/}" 2>"$t/out"
 		is "$?$(cat "$t/out")" 0 "groff finds nothing wrong with ${page##*/}"
-		is "$(awk 'length > 80' "$t/${page##*/}")" '' "80 columns are enough for ${page##*/}"
+		# code of the guides has up to 100 columns, and cannot be filled
+		case $page in *-tutorial.7 | *-backends.7) most=110 ;; *) most=80 ;; esac
+		is "$(awk -v most=$most 'length > most' "$t/${page##*/}")" '' "$most columns are enough for ${page##*/}"
 	done
 	has() { grep -qE -- "$2" "$t/$1"; ok $? "$1: $3"; }
 	unsaid=

@@ -36,7 +36,7 @@ ok $? 'a pending action is asked about'
 like "$(cat "$t/pty")" '1 approve once.*2 approve for session' 'by numbers'
 step 'help' 'approve .*Approve a pending action' 'help lists the commands at the prompt'
 step 'state' 'HELD #[0-9]+ .*echo one' 'state'
-step 'nonsense' "no command 'nonsense'" 'an unknown command is reported'
+step 'nonsense' "unknown command 'nonsense'" 'an unknown command is reported'
 types 1
 shows 'ran: one'
 ok $? '1: it runs'
@@ -126,7 +126,7 @@ for how in INT:130 TERM:143; do
 		kill -"${how%:*}" "$(pgrep -P $front)"
 		wait $front
 		is $? "${how#*:}" "$cmd: leaves on SIG${how%:*}"
-		like "$(cat "$t/left")" "the agents go on; 'sandglass attach $two' comes back" 'and the message says that the agents continue'
+		like "$(cat "$t/left")" "the agents continue; 'sandglass attach $two' returns" 'and the message says that the agents continue'
 	done
 done
 begins "'$sg' attach --no-tui $two"
@@ -134,7 +134,7 @@ shows 'session.*stays'
 types 'detach'
 wait $pty
 is $? 0 'detach leaves'
-like "$(cat "$t/pty")" "the agents go on; 'sandglass attach $two' comes back" 'with the same words'
+like "$(cat "$t/pty")" "the agents continue; 'sandglass attach $two' returns" 'with the same words'
 exec 7>&-
 like "$("$sg" ls --live)" "^$two +running" 'nothing of it stopped the session'
 unlike "$("$sg" events "$two" --json)" '"command": ?"stop"' 'nor asked it to'

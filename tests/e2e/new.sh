@@ -38,7 +38,7 @@ if command -v tmux >/dev/null; then
 	say "$sg new four; echo status \$?"
 	asks 1 'What is the agent'
 	say 7
-	asks 2 '1 or 2, or the word'
+	asks 2 'Type 1, 2, or the word'
 	say inside
 	asks 3 'How often will you change the agent itself'
 	say 2
@@ -89,10 +89,10 @@ done
 
 # --- no script at all: the built-in agent ---
 before=$(ls "$HOME"/.local/share/sandglass/sessions/*.glass | wc -l)
-"$sg" run -e 'say hello' --repo . --budget steps=5 --dry-run >"$t/out" 2>&1 </dev/null
-like "$?$(tr '\n' ' ' <"$t/out")" '^0would run .nothing was started.* args .*"--repo","\.".*say hello' 'run -e --dry-run says what would be run'
+"$sg" run -e 'say hello' --model scripted:demo --repo . --budget steps=5 --dry-run >"$t/out" 2>&1 </dev/null
+like "$?$(tr '\n' ' ' <"$t/out")" '^0would run .nothing started.* args .*"--repo","\.".*say hello' 'run -e --dry-run says what would be run'
 is "$(ls "$HOME"/.local/share/sandglass/sessions/*.glass | wc -l)" "$before" 'and starts nothing'
-timeout 60 "$sg" run -e 'say hello' --repo . --test true --no-tui --no-input >"$t/out" 2>&1 </dev/null
+timeout 60 "$sg" run -e 'say hello' --model scripted:demo --repo . --test true --no-tui --no-input >"$t/out" 2>&1 </dev/null
 is $? 8 'run -e TASK --repo .: no reviewer can allow its merge'
 like "$("$sg" diff --name-only)" '^hello.txt' 'its work is in the record'
 [ ! -e hello.txt ]

@@ -27,7 +27,7 @@ like "$?$(cat "$t/out")" '^0added talk, model; .*its key is TALK_KEY' 'a model'
 like "$("$sg" plugin ls)" 'mine +sandbox +Mine: boxes that cannot be had  \(yours\)' 'plugin ls'
 like "$("$sg" plugin ls --json)" '"name":"talk","kind":"model",.*"path":"[^"]*/models/talk.lua"' 'with --json where it lies'
 
-like "$("$sg" doctor)" '^- +mine boxes +needs no key|^ok +mine boxes +needs no key' 'doctor knows it'
+like "$("$sg" doctor)" '^(-|ok) +mine sandboxes +no key needed' 'doctor knows it'
 like "$("$sg" complete -- run --backend mi)" '^mine	yours$' 'completion offers it'
 like "$("$sg" complete -- run --backend '' | tr '\n' ' ')" 'process.*container.*daytona' 'beside the kinds of the program'
 is "$("$sg" complete -- export --format as | cut -f1 | tr '\n' ' ')$("$sg" complete -- run --agent cod | cut -f1)" 'asciicast-v2 asciicast-v3 codex' 'and the values of other options'
@@ -57,7 +57,7 @@ like "$(cat "$t/out")" 'talk has been asked' 'a model of it'
 
 cp home/mine.lua .
 "$sg" plugin add mine.lua >"$t/out" 2>&1
-like "$?$(cat "$t/out")" '^1.*already; --force' 'one that is there is not written over'
+like "$?$(cat "$t/out")" '^1.*already exists' 'one that is there is not written over'
 sed -i 's/has been asked/is another now/' mine.lua
 "$sg" plugin add mine.lua --force --json >"$t/out" 2>&1
 is $? 0 'but with --force'
@@ -71,10 +71,10 @@ refused() { # file, status, expression, name
 cp mine.lua e2b.lua; cp mine.lua host.lua; cp mine.lua 'a b.lua'
 echo 'return { kind = "theme" }' >theme.lua
 echo 'return {' >half.lua
-refused e2b.lua 2 "has a 'e2b'" 'the name of a plugin of the program'
-refused host.lua 2 "has a 'host'" 'the name of a driver'
-refused 'a b.lua' 2 'no name for a plugin' 'an invalid name'
-refused theme.lua 3 'no plugin: kind' 'another kind of file'
+refused e2b.lua 2 "'e2b' is built in" 'the name of a plugin of the program'
+refused host.lua 2 "'host' is built in" 'the name of a driver'
+refused 'a b.lua' 2 "got 'a b'" 'an invalid name'
+refused theme.lua 3 'not a plugin: expected kind' 'another kind of file'
 refused half.lua 3 'half.lua:' 'a file with a mistake: its line'
 refused nowhere.lua 2 'nowhere.lua' 'no file'
 is "$(find "$own" -type f | wc -l)" 2 'nothing of it was kept'

@@ -53,10 +53,32 @@ is $? 0 'its proxy opens'
 like "$(cat "$t/out")" 'url.http://127.0.0.1:[0-9]+/.*insteadof https://github.com/' 'git in the box is led to it'
 like "$(cat "$t/out")" '^ .*http://127.0.0.1:[0-9]+/' 'and npm'
 
+# the tutorial of the guide, step by step
+echo bad >x
+for step in 1 2; do
+	lua "$guide" $step >"$t/step.lua"
+	timeout 60 "$SANDGLASS" run "$t/step.lua" --model "scripted:$t/turns.lua" --policy "$t/merge.lua" --no-input >"$t/out" 2>&1 </dev/null
+	is $? 0 "step $step of the tutorial runs"
+done
+like "$(cat "$t/out")" 'It passes' 'and its agent finishes'
+
+# the checks of a recording that the schema names, without ours
+FILE=$(ls "$HOME"/.local/share/sandglass/sessions/*.glass | tail -1)
+while read -r block; do
+	awk -v want="$block" '/^```sh$/ { on = ++n == want; next } /^```$/ { on = 0 } on' "$top/schema/README.md" >"$t/block.sh"
+	(cd "$top" && export FILE && PATH=$(dirname "$SANDGLASS"):$PATH && sed "s|-o bundle|-o $t/bundle|; s|sh bundle|sh $t/bundle|" "$t/block.sh" | timeout 60 bash -e) >"$t/out" 2>&1
+	is $? 0 "schema/README.md: $(head -1 "$t/block.sh" | cut -c1-40)"
+done < <(seq "$(grep -c '^```sh$' "$top/schema/README.md")")
+
 cd "$t" || exit 1
 while read -r line; do
 	timeout 60 bash -c "sandglass() { \"$SANDGLASS\" \"\$@\" </dev/null; }; $line" >"$t/out" 2>&1
 	is $? 0 "${line%% #*}"
 done < <(sed -n '/^Write an agent and run/,/^Run an agent on your/p' "$readme" | sed -n 's/^    //p')
+while read -r line; do
+	case $line in *'plugin test'*) continue ;; esac # asks the provider
+	timeout 60 bash -c "sandglass() { \"$SANDGLASS\" \"\$@\" </dev/null; }; $line" >"$t/out" 2>&1
+	is $? 0 "$line"
+done < <(sed -n '/^## Write a plugin/,$p' "$top/plugins/README.md" | sed -n 's/^    //p')
 like "$("$SANDGLASS" diff </dev/null 2>&1)" '^[+]hello' 'the diff shows what the agent wrote'
 finish

@@ -45,7 +45,7 @@ is $? 2 "a part without a word about it is refused"
 "$sg" approve "$what" </dev/null >out 2>&1
 [ $? -ne 0 ]
 ok $? "it cannot be approved over the head of who left something"
-like "$(cat out)" 'left in the review' "and says so"
+like "$(cat out)" 'undecided in the review' "and says so"
 "$sg" approve "$what" "$what" --json </dev/null >out 2>&1
 is "$(grep -o '"failed":\[{"action":[0-9]*' out | grep -c "${what##*#}")" 1 "nor as one of several"
 "$sg" approve "$what" --path c.txt --hunks a.txt:1,9 </dev/null >out 2>&1

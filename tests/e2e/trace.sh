@@ -95,7 +95,7 @@ fi
 # --- elsewhere ---
 run --backend host --hold 'x *' true
 is "$status" 6 'a backend that cannot hold refuses to'
-like "$out" "hold_exec: backend 'host' does not show what runs" 'and says which'
+like "$out" "hold_exec: backend 'host'" 'and says which'
 printf 'return require("sandglass.policy").rules { default = "boxed" }\n' >any.lua
 timeout 60 "$sg" run --no-tui --policy any.lua cmd.lua -- --backend host true >"$t/out" 2>&1 </dev/null
 like "$(cat "$t/out")" "what really runs in box 'b' is not seen here: backend 'host' does not show it" 'a backend without this ability reports this'

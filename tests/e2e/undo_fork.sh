@@ -39,7 +39,7 @@ ok $((! $?)) 'with the file that it had made'
 is "$(now "$id" src), $(now "$id" copy)" 'eight, two five eight' 'an undo without a number brings back what was undone last'
 "$sg" undo "$id#${act[2]}" --box src >"$t/out" 2>&1
 ok $((! $?)) 'what the copy did is not in the source'
-like "$(cat "$t/out")" 'did not run in box' 'which it says'
+like "$(cat "$t/out")" "didn't run in sandbox" 'which it says'
 is "$(now "$id" src)" 'eight' 'and changes nothing'
 
 # a session of its own: the same in its box, which stands for the first

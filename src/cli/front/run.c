@@ -267,17 +267,6 @@ static int front_run_configured(struct cmd_ctx *ctx, json_t *o, struct err *err)
 	return rc;
 }
 
-/* A breakpoint that can't be set would fail the session after it began. */
-static int hold_known(const char *text, struct err *err)
-{
-	struct filter *f = NULL;
-	int rc = text ? cmd_filter_text(text, &f, err) : 0;
-	if (rc == 0 && f)
-		rc = filter_known_before(f, err);
-	filter_free(&f);
-	return rc < 0 ? err_wrap(err, "--hold") : 0;
-}
-
 /* Options that run, demo and sandbox have in common. */
 static int common_opts(struct cmd_ctx *ctx, json_t *o, struct err *err)
 {
@@ -298,12 +287,7 @@ static int common_opts(struct cmd_ctx *ctx, json_t *o, struct err *err)
 		return -1;
 	if (run_backend_known(json_str(o, "backend", NULL), err) < 0)
 		return -1;
-	const json_t *policy = json_object_get(o, "policy");
-	for (size_t i = 0; i < json_array_size(policy); i++)
-		if (access(json_string_value(json_array_get(policy, i)), R_OK) != 0)
-			return err_sys(err, "--policy: can't read '%s'",
-				       json_string_value(json_array_get(policy, i)));
-	if (hold_known(json_str(o, "hold", NULL), err) < 0)
+	if (run_opts_check(o, err) < 0)
 		return -1;
 	if (budget) {
 		json_t *b = parse_budget(budget, err);
@@ -559,7 +543,7 @@ int cmd_run(struct cmd_ctx *ctx)
 		return cmd_usage(ctx, "-e: expected a task, got an empty text");
 	if (task && cmd_word(ctx, 0))
 		return cmd_usage(ctx, "-e can't be combined with a script");
-	if (common_opts(ctx, o, &err) < 0 ||
+	if (common_opts(ctx, o, &err) < 0 || (task && front_run_names_model(ctx, o, &err) < 0) ||
 	    (terminal		     ? front_run_interactive(ctx, o, &err)
 	     : cmd_has(ctx, "agent") ? inner_agent(ctx, task, o, &err)
 	     : task		     ? front_run_built_in(ctx, task, o, &err)

@@ -261,6 +261,10 @@ static int cmd_run_row(struct cmd_ctx *ctx)
 		err_sys(&err, "-C: can't change to '%s'", dir);
 		return cmd_fail(ctx, &err);
 	}
+	if (ctx->config && access(ctx->config, R_OK) < 0) {
+		err_sys(&err, "--config: can't read '%s'", ctx->config);
+		return cmd_fail(ctx, &err);
+	}
 	if (set_color(ctx, &err) < 0)
 		return cmd_fail(ctx, &err);
 	CLEANUP(free_ptr) char *sessions = config_sessions(ctx);

@@ -289,7 +289,7 @@ static void on_come(void *self, int fd, unsigned events)
 static void port_free(struct box_port *p)
 {
 	while (p->links)
-		link_over(p->links, "the box is closed");
+		link_over(p->links, "the sandbox is closed");
 	loop_fd_free(&p->watch);
 	fd_close(&p->fd);
 	free(p);
@@ -316,8 +316,7 @@ static int port_listen(struct box_port *p, struct err *err)
 	p->fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 	if (p->fd < 0 || bind(p->fd, (struct sockaddr *)&at, len) < 0 || listen(p->fd, 64) < 0 ||
 	    getsockname(p->fd, (struct sockaddr *)&at, &len) < 0)
-		return err_sys(err, "cannot listen on this machine for port %u of the box",
-			       p->port);
+		return err_sys(err, "can't listen on the host for port %u of the sandbox", p->port);
 	p->host_port = ntohs(at.sin_port);
 	p->watch = loop_fd_new(p->s->loop, p->fd, LOOP_READ, on_come, p);
 	return 0;
@@ -354,10 +353,10 @@ static void box_port_start(void *self, struct action *a)
 	struct err err = ERR_INIT;
 	struct box_port *p = NULL;
 	if (!b)
-		err_set(&err, ERR_CLOSED, "the box is gone");
+		err_set(&err, ERR_CLOSED, "the sandbox has ended");
 	else if (!box_can(b, CAP_DIAL | CAP_DIAL_HTTP) || !b->driver->dial)
 		err_set(&err, ERR_UNSUPPORTED,
-			"a port of a box of '%s' in profile %s cannot be reached from here",
+			"can't reach a port in a sandbox of backend '%s' with isolation level %s",
 			b->driver->name, b->profile);
 	else
 		p = box_port_of(s, a, &err);

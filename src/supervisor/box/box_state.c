@@ -56,7 +56,7 @@ int box_state_init(struct super *s, struct err *err)
 	CLEANUP(free_ptr) char *folder = box_folder(record_id(s->record));
 	bool was_there = access(folder, F_OK) == 0;
 	if (box_folder_take(folder, record_path(s->record), err) < 0)
-		return err_wrap(err, "cannot keep boxes");
+		return err_wrap(err, "can't keep sandboxes");
 	struct box_states *b = NEW(struct box_states);
 	*b = (struct box_states){ .s = s };
 	b->last = &b->first;

@@ -251,7 +251,7 @@ static int check_program(const struct action_spec *spec, struct err *err)
 	if (!*program || strchr(program, '='))
 		return err_set(
 			err, ERR_INVALID,
-			"'%.100s' is no program; variables go into env = { NAME = \"VALUE\" }",
+			"expected a program, got '%.100s'\nPut variables into env = { NAME = \"VALUE\" }.",
 			program);
 	return 0;
 }
@@ -261,7 +261,7 @@ static int make_pipes(bool input, int in[2], int out[2], int errs[2], struct err
 	if ((!input || pipe2(in, O_CLOEXEC) == 0) && pipe2(out, O_CLOEXEC) == 0 &&
 	    pipe2(errs, O_CLOEXEC) == 0)
 		return 0;
-	err_sys(err, "cannot make a pipe");
+	err_sys(err, "can't create a pipe");
 	for (int i = 0; i < 2; i++) {
 		fd_close(&in[i]);
 		fd_close(&out[i]);

@@ -165,7 +165,7 @@ static void op_copy_start(void *self, struct action *a)
 	struct err err = ERR_INIT;
 	CLEANUP(buf_release) struct buf data = BUF_INIT;
 	struct stat st = { .st_mode = S_IFREG };
-	int rc = b ? 0 : err_set(&err, ERR_CLOSED, "the box is gone");
+	int rc = b ? 0 : err_set(&err, ERR_CLOSED, "the sandbox has ended");
 	if (rc == 0)
 		rc = own_places_refuse(spec->host_path, &err);
 	if (rc == 0 && spec->kind == ACT_PUT && stat(spec->host_path, &st) < 0)

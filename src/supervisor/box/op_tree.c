@@ -12,7 +12,7 @@ struct trees *op_trees(struct call *c, uint64_t *box_out)
 	struct trees *t = super_box_trees(c->super, *box_out);
 	if (!t)
 		call_fail(c, "backend", NULL, NULL, *box_out,
-			  "the driver of this box shows no files");
+			  "this sandbox's backend gives no access to files");
 	return t;
 }
 

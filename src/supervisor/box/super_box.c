@@ -148,12 +148,12 @@ static int check_repo(json_t *list, const char *name, const json_t *path, struct
 	if (!json_get_bytes(path, &b))
 		return err_set(err, ERR_SCRIPT, "repos: '%s' must be a path", name);
 	if (!realpath(buf_cstr(&b), full))
-		return err_sys(err, "workspace '%s' cannot be used", buf_cstr(&b));
+		return err_sys(err, "can't use workspace '%s'", buf_cstr(&b));
 	if (stat(full, &st) < 0 || !S_ISDIR(st.st_mode))
 		return err_set(err, ERR_INVALID, "workspace '%s' is not a directory", buf_cstr(&b));
 	if (!strcmp(full, "/"))
 		return err_set(err, ERR_INVALID,
-			       "the whole file system cannot be a workspace; name a directory");
+			       "can't use the whole file system as a workspace\nName a directory.");
 	json_t *r = json_object();
 	json_put_str(r, "name", name);
 	json_put(r, "dir", json_bytes_z(full));
@@ -177,8 +177,7 @@ static int check_repos(json_t *list, const json_t *repo, struct err *err)
 	{
 		CLEANUP(free_ptr) char *plain = op_plain_name(name, "");
 		if (strcmp(plain, name) != 0)
-			return err_set(err, ERR_SCRIPT,
-				       "repos: '%s' cannot be the name of a folder", name);
+			return err_set(err, ERR_SCRIPT, "repos: invalid directory name '%s'", name);
 		if (check_repo(list, name, path, err) < 0)
 			return -1;
 	}
@@ -200,7 +199,7 @@ static const struct driver *choose_driver(struct super *s, const json_t *args, s
 	struct buf known = BUF_INIT;
 	for (size_t i = 0; driver_at(i); i++)
 		buf_printf(&known, "%s%s", i ? ", " : "", driver_at(i)->name);
-	err_set(err, ERR_SCRIPT, "no sandbox driver '%s' (known: %s)", name, buf_cstr(&known));
+	err_set(err, ERR_SCRIPT, "unknown backend '%s'; known: %s", name, buf_cstr(&known));
 	buf_release(&known);
 	return NULL;
 }
@@ -423,7 +422,7 @@ int super_box_open(struct call *c, struct err *err)
 	    !(d->caps & CAP_TRACE))
 		return err_set(
 			err, ERR_UNSUPPORTED,
-			"hold_exec: backend '%s' does not show what runs; use \"process\", or leave it out",
+			"hold_exec: backend '%s' doesn't report started programs; use \"process\"",
 			d->name);
 	struct super_box *b = box_begin(s, d, json_str(c->args, "name", "box"), open,
 					c->agent ? c->agent : s->start_seq, c->agent);
@@ -440,7 +439,7 @@ int super_box_fork(struct call *c, uint64_t from, uint64_t n, struct err *err)
 	if (c->cancelled)
 		return err_set(err, ERR_CANCELLED, "cancelled");
 	if (!like || !src)
-		return err_set(err, ERR_CLOSED, "the box that was to be copied is gone");
+		return err_set(err, ERR_CLOSED, "the sandbox to copy has ended");
 	CLEANUP(json_release) json_t *open = json_object();
 	box_opts_put(open, like);
 	json_put_int(open, "was", 0);
@@ -466,9 +465,9 @@ static const struct driver *driver_again(const json_t *open, struct err *err)
 	const char *name = json_str(open, "driver", ""), *file = json_str(open, "file", NULL);
 	const struct driver *d = driver_find(file ? file : name);
 	if (!d && file)
-		err_set(err, ERR_UNSUPPORTED, "its kind is a file that cannot be read: '%s'", file);
+		err_set(err, ERR_UNSUPPORTED, "can't read the backend's file '%s'", file);
 	else if (!d)
-		err_set(err, ERR_UNSUPPORTED, "no sandbox driver '%s'", name);
+		err_set(err, ERR_UNSUPPORTED, "unknown backend '%s'", name);
 	return d;
 }
 
@@ -737,7 +736,7 @@ void super_box_gone(struct super *s, uint64_t box)
 	s->box_observer->gone(s, box);
 	if (sb->ready) {
 		struct err gone = ERR_INIT;
-		err_set(&gone, ERR_CLOSED, "box '%s' was closed", sb->name);
+		err_set(&gone, ERR_CLOSED, "sandbox '%s' was closed", sb->name);
 		tell_ready(sb, &gone);
 	}
 	state_left(s, sb);

@@ -28,7 +28,7 @@ static void trees_destroy(struct trees *t)
 	while (t->first) {
 		struct tree_job *j = t->first;
 		t->first = j->next;
-		err_set(&j->err, ERR_CLOSED, "box '%s' is closed", t->name);
+		err_set(&j->err, ERR_CLOSED, "sandbox '%s' is closed", t->name);
 		j->done(j);
 		free(j);
 	}

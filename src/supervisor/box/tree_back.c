@@ -141,9 +141,10 @@ int trees_rollback_command(const struct tree_request *rq, uint64_t to, bool tell
 {
 	struct trees *t = super_box_trees(rq->s, rq->box);
 	if (!t)
-		return err_set(err, ERR_UNSUPPORTED, "the driver of this box shows no files");
+		return err_set(err, ERR_UNSUPPORTED,
+			       "this sandbox's backend gives no access to files");
 	if (to > record_head(rq->s->record))
-		return err_set(err, ERR_NOENT, "there is no #%" PRIu64 " yet", to);
+		return err_set(err, ERR_NOENT, "event #%" PRIu64 " not found", to);
 	struct tree_op *o = back_op(t, to, rq->cause);
 	o->rq = *rq;
 	o->rq.tell = tell;
@@ -171,7 +172,7 @@ static void fork_work(struct tree_op *o)
 {
 	struct forking *f = (struct forking *)o;
 	struct trees *t = o->t;
-	int rc = f->src ? 0 : err_set(&o->err, ERR_CLOSED, "the box that was to be copied is gone");
+	int rc = f->src ? 0 : err_set(&o->err, ERR_CLOSED, "the sandbox to copy has ended");
 	for (size_t i = 0; rc == 0 && i < t->nr_layers; i++) {
 		struct ws_view now = WS_VIEW_INIT, wanted = WS_VIEW_INIT;
 		struct err none = ERR_INIT;

@@ -61,7 +61,7 @@ static int tree_base_get_object(void *self, const struct object_id *id, enum obj
 	(void)id;
 	(void)type_out;
 	(void)out;
-	return err_set(err, ERR_NOENT, "the base is not held");
+	return err_set(err, ERR_NOENT, "the base is not recorded");
 }
 
 static void hash_work(void *self)

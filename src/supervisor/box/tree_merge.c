@@ -214,7 +214,7 @@ static void merge_work(struct tree_op *op)
 		rc = pick_check(&m->pick, &op->err);
 	if (rc == 0 && nr == 0)
 		rc = err_set(&op->err, ERR_INVALID,
-			     "box '%s' has no folder of yours to merge into; name one", t->name);
+			     "sandbox '%s' has no directory to merge into; name one", t->name);
 	struct merge_opts o = {
 		.id = m->id,
 		.mode = m->mode,
@@ -275,8 +275,7 @@ static void merge_done(struct tree_op *op)
 	if (op->err.code == ERR_NONE && !m->clean && !m->dry) {
 		CLEANUP(buf_release) struct buf text = BUF_INIT;
 		merge_conflicts(m->body, &text);
-		err_set(&op->err, ERR_INVALID, "nothing was merged, there are conflicts:%s",
-			buf_cstr(&text));
+		err_set(&op->err, ERR_INVALID, "nothing merged: conflicts:%s", buf_cstr(&text));
 	}
 	json_t *body = m->body ? json_copy(m->body) : json_object();
 	if (op->err.code != ERR_NONE) {
@@ -399,7 +398,7 @@ static int may_merge(const struct trees *t, enum merge_mode mode, const char *in
 	}
 	return nr ? 0
 		  : err_set(err, ERR_INVALID,
-			    "box '%s' has no folder of yours to merge into; name one", t->name);
+			    "sandbox '%s' has no directory to merge into; name one", t->name);
 }
 
 void op_box_merge(struct call *c)
@@ -419,7 +418,7 @@ void op_box_merge(struct call *c)
 		return;
 	}
 	if (into && mode != MERGE_PATCH && !realpath(into, full)) {
-		err_sys(&err, "merge: '%s' cannot be used", into);
+		err_sys(&err, "merge: can't use '%s'", into);
 		call_fail_err(c, &err);
 		return;
 	}
@@ -452,7 +451,8 @@ int trees_merge_command(const struct tree_request *rq, const json_t *opts, struc
 	struct trees *t = super_box_trees(rq->s, rq->box);
 	const char *to = json_str(opts, "to", NULL), *patch = json_str(opts, "patch", NULL);
 	if (!t)
-		return err_set(err, ERR_UNSUPPORTED, "the driver of this box shows no files");
+		return err_set(err, ERR_UNSUPPORTED,
+			       "this sandbox's backend gives no access to files");
 	struct pick pick = PICK_INIT;
 	if (pick_opts(&pick, opts, err) < 0) {
 		pick_release(&pick);

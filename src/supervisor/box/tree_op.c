@@ -102,7 +102,7 @@ void tree_ops_end(struct trees *t)
 		struct tree_op *o = t->waiting;
 		leave_waiting(o);
 		record_barrier_forget(t->s->record, o);
-		err_set(&o->err, ERR_CLOSED, "box '%s' is closed", t->name);
+		err_set(&o->err, ERR_CLOSED, "sandbox '%s' is closed", t->name);
 		tree_op_finish(o);
 	}
 }
@@ -258,6 +258,6 @@ int tree_ref(struct trees *t, const json_t *ref, uint64_t *seq_out, struct err *
 	const char *label = json_is_string(ref) ? json_string_value(ref) : "";
 	if (tree_find_label(t, label, seq_out))
 		return 0;
-	return err_set(err, ERR_NOENT, "box '%s' has no snapshot with the label '%s'", t->name,
+	return err_set(err, ERR_NOENT, "sandbox '%s' has no snapshot with the label '%s'", t->name,
 		       label);
 }

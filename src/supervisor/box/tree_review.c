@@ -151,7 +151,8 @@ int trees_pick_command(const struct tree_request *rq, const json_t *opts, json_t
 			said++;
 		}
 	int rc = y.t ? pick_opts(&p, opts, err)
-		     : err_set(err, ERR_UNSUPPORTED, "the driver of this box shows no files");
+		     : err_set(err, ERR_UNSUPPORTED,
+			       "this sandbox's backend gives no access to files");
 	if (rc == 0 && (said > 1 || (!said && !y.comment)))
 		rc = err_set(err, ERR_USAGE, "missing option: -m TEXT");
 	if (rc == 0 && pick_all(&p))
@@ -188,15 +189,16 @@ int trees_review_approve(const struct tree_request *rq, uint64_t action, const j
 		spec && spec->kind == ACT_MERGE ? super_box_trees(rq->s, spec->box) : NULL;
 	if (named && a && !t)
 		return err_set(err, ERR_USAGE,
-			       "--path and --hunks are for a merge, #%" PRIu64 " is none", action);
+			       "--path and --hunks require a merge; #%" PRIu64 " is not one",
+			       action);
 	if (!t)
 		return 0; /* not of a merge: nothing to do here */
 	struct review *r = review_of(t);
 	if (!named && r->left.nr)
 		return err_set(
 			err, ERR_INVALID,
-			"%zu %s left in the review: accept it there, or name what to take with --path and --hunks",
-			r->left.nr, r->left.nr == 1 ? "part of it was" : "parts of it were");
+			"%zu %s undecided in the review\nDecide there, or name the accepted parts with --path and --hunks.",
+			r->left.nr, r->left.nr == 1 ? "part is" : "parts are");
 	forget_pick(r);
 	if (pick_opts(&r->got.pick, opts, err) < 0) {
 		forget_pick(r);

@@ -79,8 +79,7 @@ static int tree_undo_one_snapshot(struct undo_one *u, uint64_t seq, const json_t
 		i++;
 	if (i == t->nr_layers || !comes_from(t, u->ran_in, seq))
 		return err_set(&u->op.err, ERR_NOENT,
-			       "#%" PRIu64
-			       " did not run in box '%s', nor in one that it is a copy of",
+			       "#%" PRIu64 " didn't run in sandbox '%s' or in the one it copies",
 			       u->action, t->name);
 	int rc = tree_change(&u->op, i, seq, (uint64_t)json_int(body, "prev", 0), st, &d,
 			     &u->conflicts);
@@ -117,8 +116,7 @@ static void tell_conflicts(struct undo_one *u)
 	CLEANUP(buf_release) struct buf names = BUF_INIT;
 	tree_change_names(&u->conflicts, &names);
 	err_set(&u->op.err, ERR_BUSY,
-		"#%" PRIu64
-		" cannot be undone: later work stands in the same place of %s; nothing was changed",
+		"can't undo #%" PRIu64 ": later work changed the same lines of %s; nothing changed",
 		u->action, buf_cstr(&names));
 }
 
@@ -143,8 +141,7 @@ static int tree_undo_both_rounds(struct tree_op *o, const struct ws_store *st)
 				return -1;
 		}
 		if (!found)
-			return err_set(&o->err, ERR_NOENT,
-				       "#%" PRIu64 " changed no files that are recorded",
+			return err_set(&o->err, ERR_NOENT, "#%" PRIu64 " changed no recorded files",
 				       u->action);
 		if (u->shared)
 			return err_set(
@@ -222,7 +219,8 @@ int trees_undo_action(const struct tree_request *rq, uint64_t action, uint64_t r
 	struct trees *t = super_box_trees(rq->s, rq->box);
 	if (!t)
 		return err_set(err, ERR_NOENT,
-			       "the box of #%" PRIu64 " has gone, or its driver shows no files",
+			       "the sandbox of #%" PRIu64
+			       " has ended, or its backend gives no access to files",
 			       action);
 	struct undo_one *u = NEW(struct undo_one);
 	u->action = action;

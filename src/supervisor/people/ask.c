@@ -154,8 +154,7 @@ int ask_answer(struct super *s, uint64_t id, const char *choice, json_t *form, j
 		ask_settle(c, v);
 		return 0;
 	}
-	return err_set(err, ERR_NOENT, "question #%llu does not wait for an answer",
-		       (unsigned long long)id);
+	return err_set(err, ERR_NOENT, "question #%llu is not pending", (unsigned long long)id);
 }
 
 json_t *ask_pending(struct super *s)

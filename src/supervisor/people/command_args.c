@@ -20,7 +20,7 @@ int command_args_id(const char *text, uint64_t *out, struct err *err)
 	char *end;
 	uint64_t v = strtoull(hash ? hash + 1 : text, &end, 10);
 	if (*end || !v)
-		return err_set(err, ERR_USAGE, "'%s' is not the number of an action", text);
+		return err_set(err, ERR_USAGE, "expected an action number, got '%s'", text);
 	*out = v;
 	return 0;
 }

@@ -32,7 +32,7 @@ static void operator_box_over(void *self, const struct action_result *res)
 	struct deed *d = self;
 	struct err err = ERR_INIT;
 	if (res->end == END_DENIED)
-		err_set(&err, ERR_DENIED, "it was denied: %s",
+		err_set(&err, ERR_DENIED, "denied: %s",
 			res->why    ? res->why
 			: res->rule ? res->rule
 				    : "by a rule");
@@ -90,7 +90,8 @@ int operator_box_snapshot(const struct ask_for *a, uint64_t box, const char *lab
 {
 	struct trees *t = super_box_trees(a->s, box);
 	if (!t)
-		return err_set(err, ERR_UNSUPPORTED, "the driver of this box shows no files");
+		return err_set(err, ERR_UNSUPPORTED,
+			       "this sandbox's backend gives no access to files");
 	CLEANUP(json_release) json_t *args = json_object();
 	struct deed *d = deed_new(a);
 	struct action_spec spec = {
@@ -158,7 +159,7 @@ static void on_looked(void *self, json_t *result, const struct err *err)
 	struct box *b = boxes_get(l->s->boxes, l->box);
 	struct err gone = ERR_INIT;
 	if (!err && !b)
-		err_set(&gone, ERR_CLOSED, "the box is gone");
+		err_set(&gone, ERR_CLOSED, "the sandbox has ended");
 	if (err || !b) {
 		operator_box_look_end(l, NULL, err ? err : &gone);
 		return;
@@ -182,7 +183,7 @@ static void look_now(void *self)
 		b->driver->stat(b, l->path, on_looked, l);
 		return;
 	}
-	err_set(&err, ERR_CLOSED, "the box is gone");
+	err_set(&err, ERR_CLOSED, "the sandbox has ended");
 	operator_box_look_end(l, NULL, &err);
 }
 

@@ -193,7 +193,7 @@ static void operator_input_look(void *self)
 	if (act && !in->busy) { /* half a minute is over and not one piece has come */
 		operator_input_nobody(in);
 	} else if (!act || action_state(act) == ACTION_ENDED) {
-		err_set(&err, ERR_NOENT, "#%" PRIu64 " does not run any more", in->action);
+		err_set(&err, ERR_NOENT, "#%" PRIu64 " is no longer running", in->action);
 		operator_input_finish(in, &err);
 	} else if (action_state(act) != ACTION_RUNNING) {
 		operator_input_look_later(in, LOOK_MAX_MS);
@@ -230,14 +230,14 @@ int operator_input(const struct ask_for *a, uint64_t id, struct buf *bytes, bool
 	struct input *in = input_of(s, id);
 	int rc = 0;
 	if (in && in->busy)
-		rc = err_set(err, ERR_BUSY, "the piece before has not been taken yet");
+		rc = err_set(err, ERR_BUSY, "the previous input is still pending");
 	else if (in && in->left)
 		rc = err_set(err, ERR_CLOSED, "the input of #%" PRIu64 " has ended", id);
 	else if (!act || action_spec(act)->kind != ACT_EXEC ||
 		 !json_flag(action_spec(act)->args, "stdin", false) ||
 		 json_flag(action_spec(act)->args, "spawn", false))
-		rc = err_set(err, ERR_NOENT,
-			     "#%" PRIu64 " is not a command that runs and takes input", id);
+		rc = err_set(err, ERR_NOENT, "#%" PRIu64 " is not a running command with input",
+			     id);
 	if (rc < 0) {
 		buf_release(bytes);
 		return rc;

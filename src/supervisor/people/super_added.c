@@ -44,17 +44,18 @@ static int super_added_read_file(struct buf *out, struct err *err)
 	struct stat st;
 	if (lstat(".sandglass", &st) == 0 && !S_ISDIR(st.st_mode))
 		return err_set(err, ERR_INVALID,
-			       "'.sandglass' is not a folder: no rule can be added");
+			       "can't add a rule: '.sandglass' is not a directory");
 	if (lstat(ADDED_FILE, &st) < 0)
 		return errno == ENOENT || errno == ENOTDIR
 			       ? 0
 			       : err_sys(err, "cannot look at '%s'", ADDED_FILE);
 	if (!S_ISREG(st.st_mode))
-		return err_set(err, ERR_INVALID, "'%s' is not a plain file: no rule can be added",
+		return err_set(err, ERR_INVALID, "can't add a rule: '%s' is not a regular file",
 			       ADDED_FILE);
 	if (!trusted_file(ADDED_FILE))
 		return err_set(err, ERR_DENIED,
-			       "'%s' is not trusted: read it, then: sandglass trust", ADDED_FILE);
+			       "'%s' is not trusted\nRead it, then run 'sandglass trust'.",
+			       ADDED_FILE);
 	return file_read(ADDED_FILE, out, ADDED_MAX, err);
 }
 
@@ -125,16 +126,15 @@ static int take_effect(struct added *p, struct err *err)
 	if (super_added_read_file(&now, err) < 0)
 		return -1;
 	if (now.len != p->was.len || (now.len && memcmp(now.data, p->was.data, now.len) != 0))
-		return err_set(err, ERR_BUSY, "'%s' was changed meanwhile; nothing was added",
-			       ADDED_FILE);
+		return err_set(err, ERR_BUSY, "'%s' changed meanwhile; nothing added", ADDED_FILE);
 	if (dir_make(".sandglass", 0755, err) < 0 ||
 	    file_write_atomic(ADDED_FILE, p->text.data, p->text.len, 0644, err) < 0)
-		return err_wrap(err, "the rule could not be written");
+		return err_wrap(err, "can't write the rule");
 	gate_add_policy(s->gate, take(&p->policy));
 	if (trust_file(ADDED_FILE, err) < 0)
-		return err_wrap(err, "the rule was added, but it is not trusted in the next run");
+		return err_wrap(err, "rule added, but not trusted in the next run");
 	if (gate_decide(s->gate, &p->d, err) < 0)
-		return err_wrap(err, "the rule was added");
+		return err_wrap(err, "rule added");
 	return 0;
 }
 
@@ -187,7 +187,7 @@ int added_begin(struct super *s, uint64_t ticket, const struct decide *d, enum v
 	struct policy *policy = NULL;
 	json_t *o = NULL;
 	if (s->added)
-		return err_set(err, ERR_BUSY, "another rule is being added; again in a moment");
+		return err_set(err, ERR_BUSY, "another rule is being added\nTry again.");
 	if (gate_may_decide(s->gate, d, err) < 0)
 		return -1;
 	o = super_added_compose(s, d, v, pattern, &was, &text, err);
@@ -251,7 +251,7 @@ int added_others(const char *list, json_t *out, struct err *err)
 		if (end == p || !id || (*end && *end != ','))
 			return err_set(
 				err, ERR_USAGE,
-				"--others '%s' is not a list of numbers like 406,407, or 'none'",
+				"--others: expected numbers such as 406,407, or none, got '%s'",
 				list);
 		json_array_append_new(out, json_integer((json_int_t)id));
 		p = *end ? end + 1 : end;

@@ -22,17 +22,18 @@ static int read_decide(struct ask_for *a, struct decide *d, struct err *err)
 	if (command_args_id(command_args_word(a, 0), &d->action, err) < 0)
 		return -1;
 	if (intent && !hex_parse(intent, strlen(intent), d->intent.b, HASH_LEN))
-		return err_set(err, ERR_USAGE,
-			       "--intent '%s' is not a hash of 64 hexadecimal digits", intent);
+		return err_set(err, ERR_USAGE, "--intent: expected 64 hexadecimal digits, got '%s'",
+			       intent);
 	d->waiver_host = command_opt(a->line, "also-host");
 	if (d->waiver_host && !d->waiver)
-		return err_set(err, ERR_USAGE, "--also-host goes with --session PATTERN");
+		return err_set(err, ERR_USAGE, "--also-host requires --session PATTERN");
 	if (!d->waiver &&
 	    (span || command_has(a->line, "uses") || command_has(a->line, "all-agents")))
 		return err_set(err, ERR_USAGE,
-			       "--for, --uses and --all-agents go with --session PATTERN");
+			       "--for, --uses, and --all-agents require --session PATTERN");
 	if (span && (!clock_parse_span(span, &d->waiver_for_us) || d->waiver_for_us <= 0))
-		return err_set(err, ERR_USAGE, "--for '%s' is not a time like 30m", span);
+		return err_set(err, ERR_USAGE, "--for: expected a time such as 30m, got '%s'",
+			       span);
 	d->waiver_all = command_has(a->line, "all-agents");
 	return command_opt_int(a->line, "uses", 1, INT32_MAX, &d->waiver_uses, err);
 }
@@ -58,11 +59,11 @@ static int super_decide(struct ask_for *a, struct decide *d, json_t *out, struct
 	if (read_decide(a, d, err) < 0 || (list && added_others(list, others, err) < 0))
 		return -1;
 	if (list && !rule && !d->waiver)
-		return err_set(err, ERR_USAGE, "--others goes with --session or --rule");
+		return err_set(err, ERR_USAGE, "--others requires --session or --rule");
 	d->others = others;
 	if (rule && (d->waiver || d->edit))
 		return err_set(err, ERR_USAGE,
-			       "--rule does not go with --session, --cmd or --edit");
+			       "--rule can't be combined with --session, --cmd, or --edit");
 	if (rule) {
 		bool deny = d->decision != DECIDE_APPROVE;
 		return added_begin(a->s, a->rq->ticket, d, deny ? VERDICT_DENY : VERDICT_ALLOW,
@@ -106,7 +107,7 @@ static int several_fit(struct ask_for *a, enum decision how, struct err *err)
 			return -1;
 		if (how == DECIDE_APPROVE && has_high_risk(state, id))
 			return err_set(err, ERR_USAGE,
-				       "#%" PRIu64 " has high risk: approve it alone", id);
+				       "#%" PRIu64 " has high risk\nApprove it alone.", id);
 	}
 	return 0;
 }
@@ -190,15 +191,15 @@ int cmd_answer(struct ask_for *a, json_t *out, struct err *err)
 	for (size_t i = 0; (field = command_opt_nth(a->line, "field", i)); i++) {
 		const char *eq = strchr(field, '=');
 		if (!eq)
-			return err_set(err, ERR_USAGE, "--field '%s' is not NAME=VALUE", field);
+			return err_set(err, ERR_USAGE, "--field: expected NAME=VALUE, got '%s'",
+				       field);
 		if (!form)
 			form = json_object();
 		CLEANUP(free_ptr) char *name = mem_strndup(field, (size_t)(eq - field));
 		json_put_str(form, name, eq + 1);
 	}
 	if (!choice && !text && !form)
-		return err_set(err, ERR_USAGE,
-			       "what is the answer? give a choice, --message or --field");
+		return err_set(err, ERR_USAGE, "missing answer: CHOICE, --message, or --field");
 	return ask_answer(a->s, id, choice ? choice : text, form, a->rq->who, err);
 }
 
@@ -213,7 +214,7 @@ int cmd_waivers(struct ask_for *a, json_t *out, struct err *err)
 	if (!pattern)
 		return 0;
 	if (rule && strcmp(rule, "allow") != 0 && strcmp(rule, "deny") != 0)
-		return err_set(err, ERR_USAGE, "--rule is 'allow' or 'deny'");
+		return err_set(err, ERR_USAGE, "--rule: expected allow or deny");
 	json_t *tried = rule ? added_look(a->s, id, *rule == 'd' ? VERDICT_DENY : VERDICT_ALLOW,
 					  pattern, command_opt(a->line, "note"), err)
 			     : gate_waiver_try(a->s->gate, id, pattern, err);

@@ -162,16 +162,15 @@ int cmd_input(struct ask_for *a, json_t *out, struct err *err)
 	CLEANUP(buf_release) struct buf bytes = BUF_INIT;
 	bool eof = command_has(a->line, "eof");
 	if ((!b64 && !eof) || (b64 && !base64_parse(b64, strlen(b64), &bytes)))
-		return err_set(err, ERR_USAGE, "input needs --base64 or --eof");
+		return err_set(err, ERR_USAGE, "missing option: --base64 or --eof");
 	struct action *act = gate_action(a->s->gate, id);
 	if (!act || action_spec(act)->kind != ACT_SHELL)
 		return operator_input(a, id, &bytes, eof, err) < 0 ? -1 : 1;
 	if (typed_ahead(a->s, id) + bytes.len > TYPED_AHEAD)
-		return err_set(err, ERR_FULL,
-			       "thrown away: this shell has not taken what was typed before%s",
-			       boxes_frozen(a->s->boxes, action_spec(act)->box)
-				       ? "; its box is frozen"
-				       : "");
+		return err_set(
+			err, ERR_FULL, "input dropped: the shell hasn't read the previous input%s",
+			boxes_frozen(a->s->boxes, action_spec(act)->box) ? "; its sandbox is frozen"
+									 : "");
 	struct typed *t = NEW(struct typed);
 	*t = (struct typed){ .next = on_their_way,
 			     .s = a->s,

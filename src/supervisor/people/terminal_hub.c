@@ -324,7 +324,7 @@ static struct action *action_with_terminal(const struct ask_for *a, uint64_t *id
 		return NULL;
 	struct action *act = gate_action(a->s->gate, *id);
 	if (!act || action_state(act) == ACTION_ENDED) {
-		err_set(err, ERR_NOENT, "action #%" PRIu64 " does not run", *id);
+		err_set(err, ERR_NOENT, "action #%" PRIu64 " is not running", *id);
 		return NULL;
 	}
 	if (action_spec(act)->kind != ACT_SHELL &&
@@ -362,8 +362,8 @@ static int free_for(const struct terminal *t, const struct ask_for *a, struct er
 	if (!t->client || t->client == a->rq->client || command_has(a->line, "take"))
 		return 0;
 	return err_set(err, ERR_BUSY,
-		       "terminal of #%" PRIu64 ": client %" PRIu64
-		       " uses it; '--take' takes it over",
+		       "terminal of #%" PRIu64 ": in use by client %" PRIu64
+		       "\nTake it over with --take.",
 		       t->action, t->client);
 }
 
@@ -396,8 +396,8 @@ int cmd_terminal(struct ask_for *a, json_t *out, struct err *err)
 	struct action *act = action_with_terminal(a, &id, err);
 	struct terminal *t = act ? terminal_of(a->s, id) : NULL;
 	if (act && !t)
-		return err_set(err, ERR_UNSUPPORTED, "the terminal of #%" PRIu64 " is its script's",
-			       id);
+		return err_set(err, ERR_UNSUPPORTED,
+			       "the terminal of #%" PRIu64 " belongs to its script", id);
 	if (!act || free_for(t, a, err) < 0)
 		return -1;
 	if (command_has(a->line, "leave")) {

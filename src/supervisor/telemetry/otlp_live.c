@@ -68,8 +68,7 @@ static int otlp_live_check_header(const char *name, const json_t *v, struct err 
 	if (!*name ||
 	    strspn(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_") !=
 		    strlen(name))
-		return err_set(err, ERR_INVALID, "otlp.headers: '%.40s' is no name of a header",
-			       name);
+		return err_set(err, ERR_INVALID, "otlp.headers: invalid header name '%.40s'", name);
 	if (json_is_string(v) && field_ok(json_string_value(v)))
 		return 0;
 	bool good = json_is_object(v) && secret && field_ok(json_str(v, "prefix", ""));
@@ -78,7 +77,7 @@ static int otlp_live_check_header(const char *name, const json_t *v, struct err 
 	if (!good)
 		return err_set(
 			err, ERR_INVALID,
-			"otlp.headers.%s is a text, or { secret = \"NAME\", prefix = \"Bearer \" }",
+			"otlp.headers.%s: expected a text, or { secret = \"NAME\", prefix = \"Bearer \" }",
 			name);
 	return 0;
 }
@@ -98,11 +97,10 @@ int otlp_live_check(const json_t *conf, struct err *err)
 	bool plain = !strchr(u.text, '?');
 	url_release(&u);
 	if (!plain)
-		return err_set(
-			err, ERR_INVALID,
-			"otlp.endpoint is the address that /v1/traces is put behind: it holds no '?'");
+		return err_set(err, ERR_INVALID,
+			       "otlp.endpoint: expected a URL without '?'; /v1/traces is appended");
 	if (every < EVERY_MIN_US || every > EVERY_MAX_S * 1000000LL)
-		return err_set(err, ERR_INVALID, "otlp.every is 0.1s to 1h");
+		return err_set(err, ERR_INVALID, "otlp.every: expected 0.1s to 1h");
 	json_object_foreach(json_object_get(conf, "headers"), key,
 			    v) if (otlp_live_check_header(key, v, err) < 0) return -1;
 	return 1;

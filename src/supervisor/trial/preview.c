@@ -309,7 +309,7 @@ static void preview_look_done(struct tree_job *j)
 		return;
 	tree_record(j->t, &p->taken);
 	if (j->err.code == ERR_NONE)
-		err_set(&j->err, ERR_CLOSED, "the box is closed");
+		err_set(&j->err, ERR_CLOSED, "the sandbox is closed");
 	preview_fail(p, &j->err);
 }
 
@@ -342,7 +342,7 @@ static void wait_quiet(void *self)
 		preview_look(p);
 	} else if (++p->quiet_tries > QUIET_TRIES) {
 		loop_timer_free(&p->timer);
-		err_set(&err, ERR_BUSY, "the box is busy with its files; try again");
+		err_set(&err, ERR_BUSY, "the sandbox is busy with its files\nTry again.");
 		preview_fail(p, &err);
 	} else {
 		if (!p->timer)
@@ -403,15 +403,15 @@ static int can_be_tried(struct super *s, const struct trees *t, struct err *err)
 	if (!strcmp(t->box->profile, "none"))
 		return err_set(
 			err, ERR_UNSUPPORTED,
-			"box '%s' has no walls (backend %s, profile none): nothing would hold a try in",
+			"sandbox '%s' has no isolation (backend %s): nothing would contain a dry run",
 			t->name, d->name);
 	if (!seed)
 		return err_set(err, ERR_UNSUPPORTED,
-			       "a box of backend '%s' cannot be copied for a try", d->name);
+			       "can't copy a sandbox of backend '%s' for a dry run", d->name);
 	if (!(d->caps & CAP_FREEZE) && boxes_alive(s->boxes, t->id) > 0)
 		return err_set(
 			err, ERR_BUSY,
-			"something runs in box '%s', and one of backend '%s' cannot be frozen meanwhile",
+			"a command is running in sandbox '%s', and backend '%s' can't freeze it",
 			t->name, d->name);
 	return 0;
 }
@@ -422,9 +422,7 @@ static int preview_check(struct super *s, uint64_t id, struct action **a_out, st
 	struct action *a = gate_action(s->gate, id);
 	const struct action_spec *spec = a ? action_spec(a) : NULL;
 	if (!a || action_state(a) != ACTION_HELD)
-		return err_set(
-			err, ERR_NOENT,
-			"action %" PRIu64 " is not held: only what waits can be tried before", id);
+		return err_set(err, ERR_NOENT, "action #%" PRIu64 " is not a pending approval", id);
 	if (spec->kind != ACT_EXEC && spec->kind != ACT_WRITE && spec->kind != ACT_EDIT)
 		return err_set(err, ERR_UNSUPPORTED,
 			       "a dry run needs a command, write, or edit in a sandbox; #%" PRIu64
@@ -434,9 +432,7 @@ static int preview_check(struct super *s, uint64_t id, struct action **a_out, st
 	struct trees *t = super_box_trees(s, spec->box);
 	if (!t)
 		return err_set(err, ERR_UNSUPPORTED,
-			       "the box of #%" PRIu64
-			       " shows no files: there is nothing to try it on",
-			       id);
+			       "the backend of #%" PRIu64 " gives no access to files", id);
 	if (can_be_tried(s, t, err) < 0)
 		return -1;
 	if (record_state(s->record) != RECORD_OK)
@@ -511,7 +507,7 @@ void preview_box_gone(struct super *s, uint64_t box)
 		/* a held job keeps it alive */
 		p->t = p->stage >= PREVIEW_LOOKING && p->stage < PREVIEW_OVER ? p->t : NULL;
 		if (p->stage == PREVIEW_OVER && !p->promoting)
-			preview_drop(p, "its box is gone");
+			preview_drop(p, "its sandbox has ended");
 		else if (p->stage != PREVIEW_OVER)
 			preview_cut(p);
 	}

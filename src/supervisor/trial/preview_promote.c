@@ -176,9 +176,9 @@ static void preview_promote_start(void *self, struct action *a)
 	struct trees *t = super_box_trees(p->s, p->box);
 	struct err err = ERR_INIT;
 	if (!t) {
-		err_set(&err, ERR_CLOSED, "its box is gone");
+		err_set(&err, ERR_CLOSED, "its sandbox has ended");
 		action_fail(a, &err);
-		preview_drop(p, "its box is gone");
+		preview_drop(p, "its sandbox has ended");
 		return;
 	}
 	struct promoting *pr = NEW(struct promoting);
@@ -249,7 +249,7 @@ int preview_promote(const struct tree_request *rq, uint64_t id, const char *mess
 		if (q->action == id && (!p || q->seq > p->seq))
 			p = q;
 	if (!a || action_state(a) != ACTION_HELD)
-		return err_set(err, ERR_NOENT, "action %" PRIu64 " is not held", id);
+		return err_set(err, ERR_NOENT, "action #%" PRIu64 " is not a pending approval", id);
 	if (!p)
 		return err_set(err, ERR_NOENT,
 			       "no dry run of #%" PRIu64 " to apply; run 'dry-run %" PRIu64
@@ -264,7 +264,7 @@ int preview_promote(const struct tree_request *rq, uint64_t id, const char *mess
 			       id);
 	struct trees *t = super_box_trees(s, p->box);
 	if (!t)
-		return err_set(err, ERR_CLOSED, "its box is gone");
+		return err_set(err, ERR_CLOSED, "its sandbox has ended");
 	p->promoting = true;
 	struct promoting *pr = NEW(struct promoting);
 	*pr = (struct promoting){ .p = p,

@@ -169,7 +169,7 @@ static void preview_run_look_work(void *self)
 	struct memstore *mem = memstore_new(tree_store(p->t, &below));
 	p->files = json_array();
 	if (p->driver->tree->fresh && p->driver->tree->fresh(p->over, true, &p->err) < 0)
-		err_wrap(&p->err, "what it changed cannot be looked at");
+		err_wrap(&p->err, "can't read its changes");
 	for (size_t i = 0; p->err.code == ERR_NONE && i < p->nr_layers; i++)
 		if (preview_run_look(p, i, mem, &p->err) < 0)
 			break;
@@ -460,11 +460,11 @@ static bool held_in(struct preview *p, int abi)
 	bool reduced = !strcmp(p->over->profile, "reduced");
 	if (!strcmp(p->over->profile, "none"))
 		err_set(&p->err, ERR_UNSUPPORTED,
-			"the second box has no walls (backend %s, profile none): nothing would hold a try in",
+			"the second sandbox has no isolation (backend %s): nothing would contain a dry run",
 			p->driver->name);
 	else if (reduced && !abi)
 		err_set(&p->err, ERR_UNSUPPORTED,
-			"the kernel has no landlock: what a try writes outside of its copy could not be taken back");
+			"the kernel has no landlock: writes outside the copy couldn't be undone");
 	else if (reduced && p->offline && abi < SCOPE_ABI)
 		err_set(&p->err, ERR_UNSUPPORTED,
 			"landlock of the kernel there is version %d; keeping a try from that user's other processes "

@@ -124,12 +124,12 @@ static void redo_ran(void *self, const struct action_result *res)
 	r->end = res->end;
 	r->body = json_deep_copy(res->body);
 	if (res->end == END_DENIED)
-		err_set(&err, ERR_DENIED, "it was denied: %s",
+		err_set(&err, ERR_DENIED, "denied: %s",
 			res->why    ? res->why
 			: res->rule ? res->rule
 				    : "by a rule");
 	else if (res->end == END_FAILED || res->end == END_INTERRUPTED || !t)
-		err_set(&err, ERR_CLOSED, "the second run came to no end: %s",
+		err_set(&err, ERR_CLOSED, "the repetition didn't end: %s",
 			res->why ? res->why : action_end_name(res->end));
 	if (err.code != ERR_NONE) {
 		redo_fail(r, &err);
@@ -258,7 +258,7 @@ static void box_ready(void *self, uint64_t box, const struct err *err)
 	struct trees *t = super_box_trees(r->s, box);
 	struct err none = ERR_INIT;
 	if (!err && !t)
-		err_set(&none, ERR_UNSUPPORTED, "the driver of this box shows no files");
+		err_set(&none, ERR_UNSUPPORTED, "this sandbox's backend gives no access to files");
 	if (err || !t) {
 		if (err)
 			r->box = 0;

@@ -128,7 +128,7 @@ static void redo_promote_start(void *self, struct action *a)
 	struct trees *t = super_box_trees(p->s, p->box);
 	struct err err = ERR_INIT;
 	if (!t) {
-		err_set(&err, ERR_CLOSED, "the box of #%" PRIu64 " has gone", p->of);
+		err_set(&err, ERR_CLOSED, "the sandbox of #%" PRIu64 " has ended", p->of);
 		action_fail(a, &err);
 		return;
 	}
@@ -157,7 +157,7 @@ static void redo_promote_over(void *self, const struct action_result *res)
 	struct redo_promote *p = self;
 	struct err err = ERR_INIT;
 	if (res->end == END_DENIED)
-		err_set(&err, ERR_DENIED, "it was denied: %s",
+		err_set(&err, ERR_DENIED, "denied: %s",
 			res->why    ? res->why
 			: res->rule ? res->rule
 				    : "by a rule");
@@ -231,8 +231,7 @@ static int redo_promote_look(struct redo_promote *p, struct err *err)
 	CLEANUP(json_release)
 	json_t *begun = redo_promote_body_of(p->o.read, started, EV_REDO_STARTED, &none);
 	if (!asked || !begun)
-		return err_set(err, ERR_NOENT, "#%" PRIu64 " is no second run of a command",
-			       p->again);
+		return err_set(err, ERR_NOENT, "#%" PRIu64 " is not a repetition", p->again);
 	const json_t *origin = json_object_get(begun, "origin");
 	p->of = (uint64_t)json_int(origin, "action", 0);
 	p->box = resume_box(s->resume, (uint64_t)json_int(origin, "box", 0));
@@ -241,15 +240,17 @@ static int redo_promote_look(struct redo_promote *p, struct err *err)
 		changed |= p->o.layer[i].after != 0;
 	for (const struct redo *r = s->redo; r; r = r->next)
 		if (r->action == p->again)
-			return err_set(err, ERR_BUSY, "#%" PRIu64 " is not compared yet", p->again);
+			return err_set(err, ERR_BUSY,
+				       "the comparison of #%" PRIu64 " is still running", p->again);
 	if (strcmp(json_str(origin, "session", ""), record_id(s->record)) != 0)
 		return err_set(err, ERR_UNSUPPORTED,
 			       "#%" PRIu64
-			       " repeats an action of session %s: there is no box of it here",
+			       " repeats an action of session %s, whose sandbox is not here",
 			       p->again, json_str(origin, "session", "?"));
 	if (!super_box_trees(s, p->box))
 		return err_set(err, ERR_CLOSED,
-			       "the box of #%" PRIu64 " has gone, or its driver shows no files",
+			       "the sandbox of #%" PRIu64
+			       " has ended, or its backend gives no access to files",
 			       p->of);
 	if (!p->o.ended)
 		return err_set(err, ERR_INVALID, "#%" PRIu64 " did not end: nothing to apply",

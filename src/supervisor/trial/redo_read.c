@@ -109,17 +109,12 @@ int origin_read(struct origin *o, const char *path, uint64_t action, bool now, s
 	if (ev.kind != EV_ACTION_REQUESTED ||
 	    strcmp(json_str(o->requested, "kind", ""), "exec") != 0)
 		return err_set(err, ERR_USAGE,
-			       "#%" PRIu64
-			       " is not a command: only what ran in a box can be run again",
-			       action);
+			       "can't repeat #%" PRIu64 ": not a command in a sandbox", action);
 	o->box = ev.box;
 	if (read_action(o, &began, err) < 0)
 		return -1;
 	if (!o->started)
-		return err_set(err, ERR_INVALID,
-			       "#%" PRIu64
-			       " never ran: there is nothing to hold a second run against",
-			       action);
+		return err_set(err, ERR_INVALID, "can't repeat #%" PRIu64 ": it never ran", action);
 	if (json_flag(o->started, "promoted", false) || json_int(o->started, "promoted", 0))
 		return err_set(err, ERR_UNSUPPORTED,
 			       "#%" PRIu64 " did not run itself; a dry run was applied", action);

@@ -226,7 +226,7 @@ static void check_reading(void)
 	   "events --last 1 is the last of %zu", nr);
 	want("events --since 99999", 0, NULL, NULL);
 	want("events --since x", 2, NULL, "--since: expected an event number");
-	want("events -f --last 1", 0, "session ends", NULL);
+	want("events -f --last 1", 0, "session ended", NULL);
 	want("events --filter kind:exec%is:error", 0, "exec: make test\n", NULL);
 	run("events --filter kind:exec%is:error");
 	ok(!strstr(ran.out, "git push"), "the other action does not match");
@@ -280,9 +280,9 @@ static void check_bad_files(void)
 	snprintf(line, sizeof(line), "verify %s", path);
 	want(line, 2, NULL, "foreign.glass");
 	unlink(path);
-	want("show s-nope", 2, NULL, "no session 's-nope'");
+	want("show s-nope", 2, NULL, "session 's-nope' not found");
 	want("show fix", 0, "session", NULL);
-	want("show #x", 2, NULL, "'#x' is not the number of an event");
+	want("show #x", 2, NULL, "expected an event number, got '#x'");
 }
 
 static void check_prune(void)

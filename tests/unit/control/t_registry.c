@@ -187,12 +187,12 @@ static void check_json(void)
 	static const struct {
 		const char *words, *opts, *error;
 	} bad[] = {
-		{ "[]", "{}", "a command needs a name" },
-		{ "[7]", "{}", "a command needs a name" },
+		{ "[]", "{}", "missing command name" },
+		{ "[7]", "{}", "missing command name" },
 		{ "[\"--version\"]", "{}", "invalid command: '--version'" },
-		{ "[\"deny\",7]", "{}", "word 1 of 'deny' is not text" },
-		{ "[\"deny\",\"a\\u0000b\"]", "{}", "word 1 of 'deny' is not text" },
-		{ "[\"deny\",\"1\"]", "{\"message\":{}}", "option 'message' has a value that is not text" },
+		{ "[\"deny\",7]", "{}", "argument 1 of 'deny': expected a text" },
+		{ "[\"deny\",\"a\\u0000b\"]", "{}", "argument 1 of 'deny': expected a text" },
+		{ "[\"deny\",\"1\"]", "{\"message\":{}}", "option 'message': expected a text" },
 		{ "[\"deny\",\"1\"]", "{\"a=b\":\"x\"}", "invalid option name: 'a=b'" },
 		{ "[\"defer\"]", "{}", "defer: missing argument: ID" },
 		{ "[\"deny\",\"1\"]", "{\"mesage\":\"x\"}",
