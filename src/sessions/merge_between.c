@@ -124,10 +124,10 @@ static struct between_item *between_add(struct between *b, const struct touched 
 	return o;
 }
 
-static void between_side(struct between_item *o, const struct touched *t)
+static void between_side(struct between_item *o, const struct touched *t, const char *how)
 {
 	GROW(o->side, o->nr, o->cap);
-	o->side[o->nr++] = (struct between_side){ .box = t->box, .path = t->full };
+	o->side[o->nr++] = (struct between_side){ .box = t->box, .path = t->full, .how = how };
 }
 
 /* The sides of one path. */
@@ -149,7 +149,10 @@ static void between_compare(struct between *b, struct box_merge *m, const struct
 					     : made ? "added with different content"
 						    : "changed differently");
 	for (size_t i = 0; i < nr; i++)
-		between_side(o, &t[i]);
+		between_side(o, &t[i],
+			     !touched_content(&t[i])	    ? "removed"
+			     : t[i].p->base.kind == WS_NONE ? "added"
+							    : "changed");
 }
 
 /* A file of one sandbox stands where another one has a directory. */
@@ -167,9 +170,9 @@ static void between_below(struct between *b, const struct touched_list *l, size_
 				continue;
 			if (!o) {
 				o = between_add(b, t, "a file and a directory");
-				between_side(o, &t[k]);
+				between_side(o, &t[k], "a file");
 			}
-			between_side(o, in);
+			between_side(o, in, "a directory");
 			break;
 		}
 	}
@@ -264,6 +267,7 @@ json_t *between_json(const struct between *b, const struct box_merge *m, bool co
 			json_put_int(side, "box", (int64_t)of->box->id);
 			json_put_str(side, "name", of->box->name);
 			json_put(side, "path", json_bytes_z(it->side[k].path));
+			json_put_str(side, "how", it->side[k].how);
 			json_array_append_new(boxes, side);
 		}
 		if (!json_array_size(boxes)) {
@@ -295,24 +299,39 @@ static void between_name(const json_t *boxes, size_t i, struct buf *out)
 		buf_printf(out, "#%" PRId64 " (%s)", json_int(one, "box", 0), name);
 }
 
+/* "changed differently in a and b", or "removed in a, changed in b". */
+static void between_sides(const json_t *item, struct buf *out)
+{
+	const json_t *boxes = json_object_get(item, "boxes");
+	const char *why = json_str(item, "why", NULL),
+		   *first = json_str(json_array_get(boxes, 0), "how", "");
+	size_t nr = json_array_size(boxes), shown = nr < TOLD_MAX ? nr : TOLD_MAX;
+	bool alike = true;
+	for (size_t i = 1; i < nr; i++)
+		alike &= !strcmp(json_str(json_array_get(boxes, i), "how", ""), first);
+	if (alike && why)
+		buf_printf(out, "%s in ", why);
+	for (size_t i = 0; i < shown; i++) {
+		buf_puts(out, !i ? "" : alike && i + 1 == nr ? " and " : ", ");
+		if (!alike && why)
+			buf_printf(out, "%s in ", json_str(json_array_get(boxes, i), "how", ""));
+		between_name(boxes, i, out);
+	}
+	if (nr > shown)
+		buf_printf(out, " and %zu more", nr - shown);
+}
+
 void between_text(const json_t *list, struct buf *out)
 {
 	size_t nr = json_array_size(list);
 	for (size_t i = 0; i < nr && i < TOLD_MAX; i++) {
-		const json_t *o = json_array_get(list, i), *boxes = json_object_get(o, "boxes");
+		const json_t *o = json_array_get(list, i);
 		CLEANUP(buf_release) struct buf path = BUF_INIT;
-		size_t sides = json_array_size(boxes);
 		json_get_bytes(json_object_get(o, "path"), &path);
 		buf_printf(out, "%s ", i ? "," : "");
 		buf_append(out, buf_cstr(&path), path.len);
-		buf_printf(out, " (%s%s", json_str(o, "why", ""),
-			   json_str(o, "why", NULL) ? " in " : "");
-		for (size_t k = 0; k < sides && k < TOLD_MAX; k++) {
-			buf_puts(out, !k ? "" : k + 1 == sides ? " and " : ", ");
-			between_name(boxes, k, out);
-		}
-		if (sides > TOLD_MAX)
-			buf_printf(out, "and %zu more", sides - TOLD_MAX);
+		buf_puts(out, " (");
+		between_sides(o, out);
 		buf_putc(out, ')');
 	}
 	if (nr > TOLD_MAX)

@@ -101,7 +101,7 @@ conflict() { # name, commands in a, commands in b, path, why
 	before=$(cd "$1" && git status --porcelain && git for-each-ref)
 	merge "$id" --all
 	is "$? $(cd "$1" && git status --porcelain && git for-each-ref)" "1 $before" "$1: nothing is written"
-	like "$(cat err)" "$4 \\($5 in a and b\\)" "$1: the path and the sandboxes are named"
+	like "$(cat err)" "$4 \\(${6:-$5 in a and b}\\)" "$1: the path and the sandboxes are named"
 	merge "$id" --all -n
 	is "$? $(jq -r '.result.between[] | [.path, .why, (.boxes[] | .name)] | join(" ")' out)" "0 $4 $5 a b" "$1: and in a dry run"
 }
@@ -119,14 +119,14 @@ merge "$id" --all --take c:b.txt
 is "$? $(refs edit)" '1 0' 'edit: a sandbox that is not there'
 merge "$id" --all --take b:nothing
 is "$? $(refs edit)" '1 0' 'edit: a path that does not conflict'
-conflict delete "rm gone.txt" "echo more >>gone.txt" gone.txt 'removed and changed'
+conflict delete "rm gone.txt" "echo more >>gone.txt" gone.txt 'removed and changed' 'removed in a, changed in b'
 merge "$id" --all --take a:gone.txt
 is "$? $(git -C delete ls-tree --name-only "sandglass/$id" | grep -c gone)" '0 0' 'delete: the removal, if you take that'
 undo -S "$id"
 merge "$id" --all --take b:gone.txt
 is "$? $(git -C delete show "sandglass/$id:gone.txt" | xargs)" '0 gone more' 'delete: or the change'
 conflict made "echo a >new" "echo b >new" new 'added with different content'
-conflict folder "echo a >new" "mkdir new; echo b >new/in" new 'a file and a directory'
+conflict folder "echo a >new" "mkdir new; echo b >new/in" new 'a file and a directory' 'a file in a, a directory in b'
 merge "$id" --all --take b:new
 is "$? $(git -C folder ls-tree -r --name-only "sandglass/$id" | grep new)" '0 new/in' 'folder: the directory, if you take that'
 repo same
