@@ -134,7 +134,7 @@ static void check_lines(void)
 	is_str(parse(&l, "say -S s-7k2m9q fix leave them"), "", "a session named first");
 	is_int(l.words.nr, 3, "is not text");
 	is_str(command_opt(&l, "in"), "s-7k2m9q", "but the option");
-	is_str(parse(&l, "say fix -S s-7k2m9q"), "'say' needs more words: say AGENT TEXT...", "a session is not text");
+	is_str(parse(&l, "say fix -S s-7k2m9q"), "say: missing argument: TEXT", "a session is not text");
 	is_str(parse(&l, "say fix -- use -S s-7k2m9q"), "", "-- ends options");
 	is_int(l.words.nr, 4, "and is not text itself");
 	ok(!command_has(&l, "in"), "a session behind it is text");
