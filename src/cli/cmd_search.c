@@ -7,6 +7,7 @@
 #include "cli/choice_options.h"
 #include "cli/lib/cmd_priv.h"
 #include "cli/lib/progress.h"
+#include "cli/search_hit.h"
 #include "phrase/describe.h"
 #include "sessions/index_background.h"
 #include "sessions/sessions.h"
@@ -31,7 +32,9 @@ struct search {
 	uint64_t first_seq;
 	struct working all; /* over the sessions */
 	struct session_choice choice;
-	char **due; /* paths: their index is finished afterwards; owned */
+	struct search_texts texts;
+	int64_t context; /* lines around a hit */
+	char **due;	 /* paths: their index is finished afterwards; owned */
 	size_t dues, due_cap;
 };
 
@@ -59,28 +62,93 @@ static void cmd_search_put_ran(struct session *s, const struct event *ev, struct
 	buf_putc(out, ')');
 }
 
-static void cmd_search_print(struct search *q, struct session *s, struct agent_names *names,
-			     const struct event *ev)
+static json_t *cmd_search_lines(const struct strv *lines)
 {
-	CLEANUP(buf_release) struct buf text = BUF_INIT, line = BUF_INIT;
-	if (q->ctx->json) {
-		json_t *o = json_object(), *e = event_json(ev);
-		json_put_str(o, "session", session_id(s));
-		json_object_update(o, e);
-		json_decref(e);
-		cmd_json(q->ctx, o);
-		return;
+	json_t *a = json_array();
+	for (size_t i = 0; i < lines->nr; i++)
+		json_array_append_new(a, json_bytes(lines->item[i], lines->len[i]));
+	return a;
+}
+
+static void cmd_search_json(struct search *q, struct session *s, const char *agent,
+			    const struct event *ev, const struct search_hit *h)
+{
+	json_t *o = json_object(), *e = event_json(ev), *match = json_object();
+	json_put_str(o, "session", session_id(s));
+	json_object_update(o, e);
+	json_decref(e);
+	if (*agent)
+		json_put_str(o, "agent_name", agent);
+	json_put_str(match, "stream", h->stream);
+	json_put_bytes(match, "line", h->line.data, h->line.len);
+	json_put_int(match, "from", (int64_t)h->from);
+	json_put_int(match, "len", (int64_t)h->len);
+	if (q->context) {
+		json_put(match, "before", cmd_search_lines(&h->before));
+		json_put(match, "after", cmd_search_lines(&h->after));
 	}
-	describe_event(ev, &text);
-	cmd_search_put_ran(s, ev, &text);
+	json_put(o, "match", match);
+	cmd_json(q->ctx, o);
+}
+
+static void cmd_search_put_context(struct search *q, const struct strv *lines)
+{
+	for (size_t i = 0; i < lines->nr; i++) {
+		CLEANUP(buf_release) struct buf line = BUF_INIT;
+		cmd_safe(&line, lines->item[i], lines->len[i], false);
+		fprintf(q->ctx->out, "  | %s\n", buf_cstr(&line));
+	}
+}
+
+/* "2026-11-28 11:50:13" */
+static void cmd_search_put_time(struct buf *out, int64_t us)
+{
+	CLEANUP(buf_release) struct buf date = BUF_INIT;
+	cmd_time(us, &date);
+	buf_append(out, date.data, date.len < 11 ? date.len : 11);
+	clock_local_hms(us, false, out);
+}
+
+static void cmd_search_print(struct search *q, struct session *s, const char *agent,
+			     const struct event *ev, const struct search_hit *h)
+{
+	CLEANUP(buf_release) struct buf line = BUF_INIT, ran = BUF_INIT;
+	const char *text = buf_cstr(&h->line), *color = q->ctx->color ? "\x1b[1;31m" : "",
+		   *plain = q->ctx->color ? "\x1b[0m" : "";
 	buf_printf(&line, "%s#%llu: ", session_id(s), (unsigned long long)ev->seq);
-	const char *agent = agent_name(names, s, ev->agent);
+	cmd_search_put_time(&line, ev->ts_us);
+	buf_putc(&line, ' ');
 	if (*agent) {
 		cmd_safe(&line, agent, strlen(agent), false);
 		buf_putc(&line, ' ');
 	}
-	cmd_safe(&line, buf_cstr(&text), text.len, false);
+	buf_printf(&line, "%s  ", h->stream);
+	cmd_safe(&line, text, h->from, false);
+	buf_puts(&line, h->len ? color : "");
+	cmd_safe(&line, text + h->from, h->len, false);
+	buf_puts(&line, h->len ? plain : "");
+	cmd_safe(&line, text + h->from + h->len, h->line.len - h->from - h->len, false);
+	cmd_search_put_ran(s, ev, &ran);
+	cmd_safe(&line, buf_cstr(&ran), ran.len, false);
+	cmd_search_put_context(q, &h->before);
 	fprintf(q->ctx->out, "%s\n", buf_cstr(&line));
+	cmd_search_put_context(q, &h->after);
+}
+
+/* False: only the text of the script has it, which was not asked for. */
+static bool cmd_search_show(struct search *q, struct session *s, struct agent_names *names,
+			    const struct event *ev)
+{
+	struct search_hit h;
+	const char *agent = agent_name(names, s, ev->agent);
+	search_hit_find(s, ev, &q->texts, (size_t)q->context, &h);
+	bool shown = cmd_has(q->ctx, "script") || strcmp(h.stream, "script") != 0;
+	if (shown && q->ctx->json)
+		cmd_search_json(q, s, agent, ev, &h);
+	else if (shown)
+		cmd_search_print(q, s, agent, ev, &h);
+	search_hit_release(&h);
+	return shown;
 }
 
 /* Events are read one by one, beyond the index or because the index has no entry for the filter.
@@ -156,8 +224,10 @@ static int search_session(struct search *q, struct session *s, struct err *err)
 			struct event ev;
 			rc = session_event(s, seqs[i], &ev, &arena, err);
 			progress_clear(&q->all);
-			if (rc == 0)
-				cmd_search_print(q, s, &names, &ev);
+			if (rc == 0 && !cmd_search_show(q, s, &names, &ev)) {
+				arena_reset(&arena);
+				continue;
+			}
 			if (!q->found++) {
 				q->first = mem_strdup(session_path(s));
 				q->first_seq = seqs[i];
@@ -242,13 +312,16 @@ int cmd_search(struct cmd_ctx *ctx)
 	for (size_t i = 0; cmd_word(ctx, i); i++)
 		cmd_search_put_term(&text, cmd_word(ctx, i));
 	if (command_opt_int(ctx->line, "max", 1, 10000000, &q.left, &err) < 0 ||
+	    command_opt_int(ctx->line, "context", 0, 1000, &q.context, &err) < 0 ||
 	    session_choice_read(ctx, &q.choice, &err) < 0 ||
 	    cmd_filter_text(buf_cstr(&text), &q.filter, &err) < 0 ||
 	    leave_out_frames(&q.filter, &text, &err) < 0)
 		return cmd_fail(ctx, &err);
 	if (cmd_has(ctx, "open"))
 		q.left = 1;
+	search_texts_of(q.filter, &q.texts);
 	int rc = search_all(&q, &err);
+	search_texts_release(&q.texts);
 	CLEANUP(free_ptr) char *first = q.first;
 	filter_free(&q.filter);
 	finish_due(&q);
