@@ -59,7 +59,7 @@ static void console_read_notes(struct console *c)
 /* run --watch: how long the user's change took to show. */
 static void say_saved(struct console *c)
 {
-	int64_t us = c->src[0]->model.saved_us;
+	int64_t us = c->nr ? c->src[0]->model.saved_us : 0;
 	if (!us || c->told_saved || c->o->replay)
 		return;
 	c->told_saved = true;
@@ -367,6 +367,11 @@ int console_main(const struct console_opts *o, struct err *err)
 		for (size_t i = 0; i < o->nr_sources && o->replay; i++)
 			source_keep_way(c.src[i]);
 		ui_sync(&c.ui);
+		c.ui.browse = o->browse;
+		c.ui.mono_us = clock_mono_us();
+		c.ui.now_us = clock_wall_us();
+		if (o->browse && o->nr_sources == 0)
+			ui_begin_browse(&c.ui, o->browse);
 		theme_setup_theme(&c.ui, o);
 		if (o->view && strcmp(o->view, "fleet") != 0)
 			ui_open(&c.ui, o->view,

@@ -10,6 +10,7 @@
 
 #include "base/err.h"
 #include "ui/frame/act.h"
+#include "ui/frame/browse.h"
 
 enum { CONSOLE_SOURCES = 64 }; /* sessions on one screen */
 
@@ -64,6 +65,9 @@ struct console_opts {
 	/* A command of the user's own on the host, on this terminal. As shell(). NULL: not
 	 * from here. */
 	int (*host)(void *self, const char *session, const char *cmd, struct err *err);
+	/* The sessions of the directory (ui/frame/browse.h); NULL: not from here. Without sources
+	 * they are the first screen. */
+	const struct browse *browse;
 	const char *filter; /* of the lists, to begin with; NULL */
 	/* Optional, asked each turn: >= 0 ends the console with that value. */
 	int (*ended)(void *self);

@@ -101,6 +101,24 @@ static void console_suspend_host(struct console *c, const char *what)
 		ui_say(&c->ui, ROLE_DIM, "exit %d: %s", status, cmd);
 }
 
+/* @what: "SESSION" or "SESSION EVENT" */
+static void console_suspend_session(struct console *c, const char *what)
+{
+	struct err err = ERR_INIT;
+	CLEANUP(free_ptr) char *session = mem_strndup(what, strcspn(what, " "));
+	const char *at = what + strlen(session);
+	const struct browse *b = c->o->browse;
+	if (!b)
+		return;
+	suspend_begin();
+	int status = b->show(b->self, session, strtoull(at, NULL, 10), &err);
+	suspend_end();
+	if (status < 0)
+		ui_say(&c->ui, ROLE_ERROR, "%s", err.text);
+	else if (status)
+		ui_say(&c->ui, ROLE_DIM, "%s: exit %d", session, status);
+}
+
 void console_suspend(struct console *c)
 {
 	CLEANUP(buf_release) struct buf text = c->ui.wish_text, back = BUF_INIT;
@@ -145,6 +163,9 @@ void console_suspend(struct console *c)
 		break;
 	case WISH_HOST:
 		console_suspend_host(c, s);
+		break;
+	case WISH_SESSION:
+		console_suspend_session(c, s);
 		break;
 	case WISH_COPY:
 		console_suspend_copy(c, s, text.len);

@@ -258,6 +258,12 @@ static bool view_verb(struct ui *ui, enum verb v, const struct subject *on)
 		while (ui->depth > 1)
 			ui_back(ui);
 		return true;
+	case VERB_SESSIONS:
+		if (ui->browse)
+			ui_open(ui, "sessions", on);
+		else
+			ui_say(ui, ROLE_DIM, "'sandglass' lists all sessions");
+		return true;
 	case VERB_DIFFTOOL: /* of one file, and it is there that one is chosen */
 		ui_open(ui, "diff", on);
 		ui_say(ui, ROLE_DIM, "] goes to the file, Ctrl-t again opens it in your diff.tool");

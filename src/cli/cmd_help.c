@@ -4,7 +4,8 @@
 #include <unistd.h>
 
 #include "action/gate.h"
-#include "cli/ask_all.h"
+#include "sessions/ask_all.h"
+#include "cli/front/front.h"
 #include "cli/lib/cmd_priv.h"
 #include "cli/help.h"
 #include "sessions/sessions.h"
@@ -179,8 +180,17 @@ static void list_shared(struct cmd_ctx *ctx)
 	session_files_release(&files);
 }
 
-/* Nothing runs: what to do next. Something runs: the console on it, or without a terminal what it
- * is. */
+static bool has_sessions(struct cmd_ctx *ctx)
+{
+	struct session_files files = SESSION_FILES_INIT;
+	struct err none = ERR_INIT;
+	bool any = session_files_list(&files, ctx->sessions, &none) == 0 && files.nr > 0;
+	session_files_release(&files);
+	return any;
+}
+
+/* The session browser; without a terminal the sessions that run; without sessions how to start
+ * one. */
 int cmd_start(struct cmd_ctx *ctx)
 {
 	struct strv ids = STRV_INIT;
@@ -192,15 +202,15 @@ int cmd_start(struct cmd_ctx *ctx)
 	}
 	if (control_list(&ids, &err) < 0)
 		return cmd_fail(ctx, &err);
-	if (!ids.nr) {
+	const struct front_opts fo = { 0 };
+	if (front_is_console(ctx, &fo) && (ids.nr || has_sessions(ctx))) {
+		status = front_sessions(ctx);
+	} else if (!ids.nr) {
 		list_shared(ctx);
 		fputs("sandglass demo      sixty seconds with three scripted agents, no key, no setup\n"
 		      "sandglass new my    write your own agent script; 'sandglass run my.lua' runs it\n"
 		      "sandglass help      everything else ('sandglass ls': what has run here)\n",
 		      ctx->out);
-	} else if (isatty(0) && isatty(fileno(ctx->out)) && !ctx->no_tui) {
-		ctx->command = command_find("attach");
-		status = cmd_attach(ctx);
 	} else {
 		list_live(ctx, &ids);
 		fputs("'sandglass attach ID' opens one\n", ctx->out);

@@ -7,7 +7,7 @@
 #include "action/gate.h"
 #include "base/clock.h"
 #include "base/mem.h"
-#include "cli/ask_all.h"
+#include "sessions/ask_all.h"
 #include "cli/lib/cmd_priv.h"
 
 /* --- which ------------------------------------------------------------------------------------ */

@@ -1,4 +1,4 @@
-#include "cli/ask_all.h"
+#include "sessions/ask_all.h"
 
 #include <pthread.h>
 #include <pwd.h>

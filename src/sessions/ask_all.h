@@ -1,7 +1,7 @@
 /* Asks the supervisors of several sessions for their state, in parallel and with one deadline.
  * Silent ones (stopped, hung, foreign) together cost the time of one. */
-#ifndef CLI_ASK_ALL_H
-#define CLI_ASK_ALL_H
+#ifndef SESSIONS_ASK_ALL_H
+#define SESSIONS_ASK_ALL_H
 
 #include "sessions/sessions.h"
 #include "base/json.h"

@@ -41,8 +41,9 @@ enum {
 	IN_FILES = 1 << 14,
 	IN_COMPARE = 1 << 15,
 	IN_PAGE = 1 << 16,
-	IN_PLOT = 1 << 17,  /* no row of theirs can be opened */
-	IN_REPLAY = 1 << 7, /* besides the view: the session is a record */
+	IN_PLOT = 1 << 17,     /* no row of theirs can be opened */
+	IN_SESSIONS = 1 << 18, /* sessions of the directory, not of this screen */
+	IN_REPLAY = 1 << 7,    /* besides the view: the session is a record */
 	IN_AGENTS = IN_FLEET | IN_AGENT,
 	IN_PANES = IN_FLEET | IN_AGENT | IN_DIFF | IN_REDO, /* with parts that Tab goes round */
 	IN_DECIDE = IN_APPROVAL | IN_QUEUE | IN_DIFF,	    /* where keys mark, take, decide */

@@ -110,6 +110,14 @@ void ui_open(struct ui *ui, const char *name, const struct subject *on)
 	ui_recalc(ui); /* keys may come before the next draw */
 }
 
+void ui_begin_browse(struct ui *ui, const struct browse *browse)
+{
+	ui->browse = browse;
+	while (ui->depth > 0)
+		view_close(&ui->stack[--ui->depth]);
+	ui_open(ui, "sessions", &(struct subject){ 0 });
+}
+
 void ui_back(struct ui *ui)
 {
 	if (ui->depth > 1)
@@ -156,9 +164,27 @@ static void no_keys(struct ui *ui)
 	ui->dead_until_us = ui->mono_us + ui->dead_us;
 }
 
+/* Without a session on the screen (the session browser). */
+static bool has_subject(const struct ui *ui, enum verb v)
+{
+	static const bool works[VERB_NR] = {
+		[VERB_OPEN] = true,	 [VERB_BACK] = true,	 [VERB_HELP] = true,
+		[VERB_REDRAW] = true,	 [VERB_MOUSE] = true,	 [VERB_SESSIONS] = true,
+		[VERB_SEARCH] = true,	 [VERB_AGAIN] = true,	 [VERB_AGAIN_UP] = true,
+		[VERB_UP] = true,	 [VERB_DOWN] = true,	 [VERB_PAGE_UP] = true,
+		[VERB_PAGE_DOWN] = true, [VERB_FIRST] = true,	 [VERB_LAST] = true,
+		[VERB_NEXT_PANE] = true, [VERB_PREV_PANE] = true
+	};
+	return ui->nr_src > 0 || works[v];
+}
+
 static void do_verb(struct ui *ui, enum verb v)
 {
 	ui_fresh(ui);
+	if (!has_subject(ui, v)) {
+		ui_say(ui, ROLE_DIM, "%s: open a session first", verb_name(v));
+		return;
+	}
 	coach_did(ui, v);
 	if (select_verb(ui, v))
 		return;
@@ -188,7 +214,7 @@ void ui_do(struct ui *ui, enum verb v)
 
 static bool at_top(const struct ui *ui)
 {
-	return ui->depth == 1 && ui_where(ui) & IN_FLEET;
+	return ui->depth == 1 && ui_where(ui) & (IN_FLEET | IN_SESSIONS);
 }
 
 void ui_key(struct ui *ui, uint32_t key)

@@ -32,6 +32,7 @@ struct prompt {
 struct finder;
 struct verifying;
 struct coach;
+struct browse;
 
 /* A number that would move with every line of output, and cost as many bytes as a short line: it is
  * shown anew at once when it is of something else, a second after it has come to rest, else every
@@ -60,6 +61,7 @@ enum ui_wish {
 	WISH_SHELL,
 	WISH_TERMINAL,
 	WISH_HOST,
+	WISH_SESSION, /* "ID" or "ID EVENT": show it on this terminal */
 	WISH_COMPARE
 };
 
@@ -85,10 +87,11 @@ struct ui {
 	size_t depth;
 	unsigned nr_shown; /* grows with every change of the top screen */
 	struct prompt prompt;
-	struct finder *find; /* filters, search, marks, history: finder.h */
-	struct coach *coach; /* owned; NULL: no hints (coach.h) */
-	int64_t now_us;	     /* wall: what ages are counted to */
-	int64_t mono_us;     /* of the last key or tick */
+	struct finder *find;	     /* filters, search, marks, history: finder.h */
+	const struct browse *browse; /* borrowed; NULL: other sessions can't be listed here */
+	struct coach *coach;	     /* owned; NULL: no hints (coach.h) */
+	int64_t now_us;		     /* wall: what ages are counted to */
+	int64_t mono_us;	     /* of the last key or tick */
 	enum role message_role;
 	uint64_t nr_keys, message_key; /* keys so far; when the message was said */
 	char *message;
@@ -151,6 +154,8 @@ void ui_edited(struct ui *ui, const char *text); /* NULL: the editor failed or n
 void ui_fresh(struct ui *ui); /* before anything reads what the top view has found */
 void ui_open(struct ui *ui, const char *view, const struct subject *on);
 void ui_back(struct ui *ui);
+/* The sessions of the directory in the place of the fleet, as the first screen. */
+void ui_begin_browse(struct ui *ui, const struct browse *browse);
 struct view *ui_top(struct ui *ui);
 void ui_do(struct ui *ui, enum verb v);
 void ui_say(struct ui *ui, enum role r, const char *fmt, ...) PRINTF(3, 4);

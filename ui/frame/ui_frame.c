@@ -130,7 +130,9 @@ static void paint_message(const struct ui *ui, struct area a, int row)
 	for (size_t i = 0; i < ui->nr_src; i++)
 		if (ui->src[i]->model.attached > attached)
 			attached = ui->src[i]->model.attached;
-	if (ui_reading(ui) && percent_read(ui) < 100)
+	if (ui->nr_src == 0)
+		*right = 0;
+	else if (ui_reading(ui) && percent_read(ui) < 100)
 		snprintf(right, sizeof(right), "reading %d%%  %" PRIu64 " ev", percent_read(ui),
 			 all_events(ui));
 	else if (ui->replay)

@@ -35,6 +35,12 @@ void front_goes_on(struct cmd_ctx *ctx, struct session *s, const char *role)
 		session_id(s), *role ? "" : ", 'sandglass stop' ends them");
 }
 
+int front_sessions(struct cmd_ctx *ctx)
+{
+	front_choose(ctx);
+	return front_console_sessions(ctx);
+}
+
 int front_show_all(struct cmd_ctx *ctx, const struct front_opts *fo)
 {
 	front_choose(ctx);

@@ -41,6 +41,9 @@ void front_goes_on(struct cmd_ctx *ctx, struct session *s, const char *role);
 /* Whether that is the console. */
 bool front_is_console(const struct cmd_ctx *ctx, const struct front_opts *fo);
 
+/* Shows the session browser. Only where front_is_console(). */
+int front_sessions(struct cmd_ctx *ctx);
+
 /* Shows all running sessions in one console. Without a console it fails and requires a session. */
 int front_show_all(struct cmd_ctx *ctx, const struct front_opts *fo);
 

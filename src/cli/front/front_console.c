@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "cli/front/front_act.h"
+#include "cli/front/front_browse.h"
 #include "cli/front/front_fleet.h"
 #include "cli/front/front_line.h"
 #include "cli/front/front_looks.h"
@@ -88,10 +89,12 @@ int front_console(struct cmd_ctx *ctx, const char *path, const char *socket,
 		src.wants_write = hands_wants_write;
 		src.self = h;
 	}
+	struct front_browse *browse = front_browse_new(ctx);
 	CLEANUP(free_ptr) char *role = mem_strdup(h ? hands_role(h) : "");
 	struct console_opts o = {
 		.source = &src,
 		.nr_sources = 1,
+		.browse = front_browse_ops(browse),
 		.shell = fo->watch || *role ? NULL : own_shell,
 		.terminal = fo->watch || *role ? NULL : own_terminal,
 		.host = fo->trust && !*role ? own_host : NULL,
@@ -112,6 +115,7 @@ int front_console(struct cmd_ctx *ctx, const char *path, const char *socket,
 	looks_open(&looks, ctx, &o);
 	int status = console_main(&o, &err);
 	looks_release(&looks);
+	front_browse_free(&browse);
 	hands_free(&h);
 	if (status < 0)
 		return cmd_fail(ctx, &err);
@@ -143,6 +147,20 @@ int front_console(struct cmd_ctx *ctx, const char *path, const char *socket,
 	return status;
 }
 
+int front_console_sessions(struct cmd_ctx *ctx)
+{
+	struct err err = ERR_INIT;
+	struct front_browse *browse = front_browse_new(ctx);
+	struct console_opts o = { .browse = front_browse_ops(browse), .host = NULL };
+	struct looks looks;
+	looks_open(&looks, ctx, &o);
+	o.hints = CONSOLE_HINTS_NONE;
+	int status = console_main(&o, &err);
+	looks_release(&looks);
+	front_browse_free(&browse);
+	return status < 0 ? cmd_fail(ctx, &err) : EXIT_DONE;
+}
+
 static const char *all_greeting(const struct front_opts *fo)
 {
 	return fo->watch
@@ -158,11 +176,13 @@ int front_console_all(struct cmd_ctx *ctx, const struct front_opts *fo)
 	struct fleet_watch *f = fleet_watch_new(fo->watch, &err);
 	if (!f)
 		return cmd_fail(ctx, &err);
+	struct front_browse *browse = front_browse_new(ctx);
 	while (nr < CONSOLE_SOURCES && fleet_watch_next(f, &src[nr]))
 		nr++;
 	struct console_opts o = {
 		.source = src,
 		.nr_sources = nr,
+		.browse = front_browse_ops(browse),
 		.greeting = all_greeting(fo),
 		.more_fd = fleet_watch_fd(f),
 		.more = fleet_watch_next,
@@ -176,12 +196,13 @@ int front_console_all(struct cmd_ctx *ctx, const struct front_opts *fo)
 	looks_open(&looks, ctx, &o);
 	int status = console_main(&o, &err);
 	looks_release(&looks);
+	front_browse_free(&browse);
 	fleet_watch_free(&f);
 	if (status < 0)
 		return cmd_fail(ctx, &err);
 	fputs(status == CONSOLE_STOPPED
 		      ? "sandglass: stopping the sessions; 'sandglass ls' shows when they have ended\n"
-		      : "sandglass: the agents continue; run 'sandglass' to open the console again\n",
+		      : "sandglass: the agents continue; run 'sandglass attach' to open the console again\n",
 	      ctx->err);
 	return EXIT_DONE;
 }

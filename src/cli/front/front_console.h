@@ -10,4 +10,7 @@ int front_console_all(struct cmd_ctx *ctx, const struct front_opts *fo);
 int front_console(struct cmd_ctx *ctx, const char *path, const char *socket,
 		  const struct front_opts *fo);
 
+/* The session browser: all sessions of the directory, none of them on the screen. */
+int front_console_sessions(struct cmd_ctx *ctx);
+
 #endif

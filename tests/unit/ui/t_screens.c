@@ -2,6 +2,7 @@
  * then role letters). GOLDEN=1 in the environment writes the files anew; the difference is for a user to look at. */
 #include <sqlite3.h>
 
+#include "fake_browse.h"
 #include "fake_session.h"
 #include "fake_waivers.h"
 #include "tap.h"
@@ -218,6 +219,13 @@ static const struct {
 	{ "hint-approval-80x24-ascii", "fleet", 80, 24, true, "approval", 0, "" },
 	{ "hint-wide-agent-80x24", "wide", 80, 24, false, "agent", 0, "" },
 	{ "hint-wide-approval-120x36", "wide", 120, 36, false, "approval", 0, "" },
+	{ "sessions-120x36", "fleet", 120, 36, false, "fleet", 0, "" },
+	{ "sessions-80x24", "fleet", 80, 24, false, "fleet", 0, "jj" },
+	{ "sessions-80x24-ascii", "fleet", 80, 24, true, "fleet", 0, "jjD" },
+	{ "sessions-none-80x24", "fleet", 80, 24, false, "fleet", 0, "" },
+	{ "sessions-help-80x24", "fleet", 80, 24, false, "fleet", 0, "?" },
+	{ "found-120x36", "fleet", 120, 36, false, "fleet", 0, "/warning\n" },
+	{ "found-80x24-ascii", "fleet", 80, 24, true, "fleet", 0, "/warning\nj" },
 };
 
 static void press(struct ui *ui, const char *keys)
@@ -279,9 +287,15 @@ static void draw(size_t i, struct buf *out)
 		    (strncmp(cases[i].name, "watch-", 6) != 0 && (strstr(cases[i].name, "approval") || strstr(cases[i].name, "preview-")));
 	sqlite3 *db = strstr(cases[i].name, "table-") ? tables() : NULL;
 	fake_handle = db;
-	ui_init(&ui, all, acts ? &act : NULL, beside ? 2 : 1, cases[i].rows, cases[i].cols, cases[i].ascii);
+	bool browses = strncmp(cases[i].name, "sessions-", 9) == 0 || strncmp(cases[i].name, "found-", 6) == 0;
+	fake_sessions_nr = strstr(cases[i].name, "-none-") ? 0 : ARRAY_LEN(fake_sessions);
+	ui_init(&ui, all, acts ? &act : NULL, browses ? 0 : beside ? 2 : 1, cases[i].rows, cases[i].cols, cases[i].ascii);
 	ui.limit = cases[i].limit;
 	ui.clock = stands;
+	if (browses) {
+		ui.now_us = FAKE_NOW_US;
+		ui_begin_browse(&ui, &fake_browse);
+	}
 	if (strncmp(cases[i].name, "hint-", 5) == 0)
 		ui.coach = coach_new(NULL);
 	ui.replay = strncmp(cases[i].name, "replay-", 7) == 0;
