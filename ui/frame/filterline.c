@@ -192,7 +192,22 @@ static struct pick *filterline_working(struct ui *ui, size_t source)
 const struct rows *ui_rows(struct ui *ui, size_t source, const struct rows *of)
 {
 	struct pick *p = filterline_working(ui, source);
-	return p ? pick_rows(p, ui->src[source], of, ui_now(ui)) : of;
+	const struct rows *in = p ? pick_rows(p, ui->src[source], of, ui_now(ui)) : of;
+	ui->find->shown = in->nr;
+	ui->find->of = of->nr;
+	return in;
+}
+
+void filter_count_anew(struct ui *ui)
+{
+	ui->find->shown = ui->find->of = 0;
+}
+
+static bool filterline_counted(struct ui *ui, bool lets)
+{
+	ui->find->shown += lets;
+	ui->find->of++;
+	return lets;
 }
 
 static bool filterline_lets(struct ui *ui, const struct view_filter *v, size_t source, json_t *row)
@@ -205,15 +220,17 @@ static bool filterline_lets(struct ui *ui, const struct view_filter *v, size_t s
 bool ui_lets_agent(struct ui *ui, size_t source, const struct model_agent *a)
 {
 	struct view_filter *v = filter_on(ui);
-	return !pick_of(ui, v, source) ||
-	       filterline_lets(ui, v, source, facts_agent(ui->src[source], a));
+	return filterline_counted(
+		ui, !pick_of(ui, v, source) ||
+			    filterline_lets(ui, v, source, facts_agent(ui->src[source], a)));
 }
 
 bool ui_lets_row(struct ui *ui, size_t source, uint64_t seq)
 {
 	struct view_filter *v = filter_on(ui);
-	return !pick_of(ui, v, source) ||
-	       filterline_lets(ui, v, source, facts_row(ui->src[source], seq));
+	return filterline_counted(
+		ui, !pick_of(ui, v, source) ||
+			    filterline_lets(ui, v, source, facts_row(ui->src[source], seq)));
 }
 
 bool ui_below_lets_row(struct ui *ui, const char *view, size_t source, uint64_t seq)

@@ -103,6 +103,9 @@ void finder_paint(struct ui *ui, struct area body)
 		int col = grid_put(body, 1, 1, ROLE_WARN, " f: ");
 		int room = body.cols / 2 > 20 ? body.cols / 2 : 20;
 		col = put_bytes(body, 1, col, room, ROLE_TITLE, filter, strlen(filter), 0);
+		if (ui->find->of)
+			col = grid_putf(body, 1, col, ROLE_TEXT, "  %zu of %zu", ui->find->shown,
+					ui->find->of);
 		grid_put(body, 1, col, ROLE_RULE, " ");
 	}
 	search_paint(ui, body);

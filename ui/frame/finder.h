@@ -31,8 +31,10 @@ bool ui_lets_agent(struct ui *ui, size_t source, const struct model_agent *a);
 bool ui_lets_row(struct ui *ui, size_t source, uint64_t seq);
 /* The same for the filter of @view, if that is open below the view on top; else true. */
 bool ui_below_lets_row(struct ui *ui, const char *view, size_t source, uint64_t seq);
-const char *ui_filter(const struct ui *ui);	  /* of the view on top; "" none */
-bool ui_filtering(const struct ui *ui);		  /* it has not been asked of every event yet */
+const char *ui_filter(const struct ui *ui); /* of the view on top; "" none */
+bool ui_filtering(const struct ui *ui);	    /* it has not been asked of every event yet */
+/* before a recalc: what the filter lets through */
+void filter_count_anew(struct ui *ui);
 void filter_set(struct ui *ui, const char *text); /* NULL or "" none */
 /* of fleet, agent and log; it is known to be one */
 void filter_begin(struct ui *ui, const char *text);

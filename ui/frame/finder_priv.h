@@ -34,6 +34,8 @@ struct finder {
 	struct err wrong;
 	size_t wrong_column; /* from 1; 0 = nothing is wrong */
 	bool show_sql;
+	/* what the view on top lets through of its list, counted in its recalc */
+	size_t shown, of;
 	/* completion: candidates for the word that begins at from */
 	char *choice[FINDER_CHOICES];
 	const char *choice_doc;

@@ -69,6 +69,7 @@ static void ui_recalc(struct ui *ui)
 	arena_reset(&v->arena);
 	for (size_t i = 0; i < ui->nr_src; i++)
 		session_hold(ui->src[i]->session);
+	filter_count_anew(ui);
 	v->ops->recalc(v->self, ui, &v->arena, ui->grid.rows - ui_frame_rows(ui), ui->grid.cols);
 	for (size_t i = 0; i < ui->nr_src; i++)
 		session_let_go(ui->src[i]->session);

@@ -170,7 +170,7 @@ static const struct {
 	const char *word;
 	char sign;
 } model_states[] = {
-	[AGENT_IDLE] = { "wait", 'z' }, [AGENT_THINK] = { "think", '>' },
+	[AGENT_IDLE] = { "idle", 'z' }, [AGENT_THINK] = { "thinking", '>' },
 	[AGENT_RUN] = { "run", '>' },	[AGENT_ASK] = { "ASKS", '!' },
 	[AGENT_HELD] = { "HELD", '!' }, [AGENT_PAUSED] = { "PAUSED", '=' },
 	[AGENT_DONE] = { "done", '.' }, [AGENT_STOPPED] = { "stopped", '.' },

@@ -217,7 +217,7 @@ void draw_row(struct area a, int row, const struct row_info *r, const struct dra
 		draw_turn(a, row, col, r);
 		return;
 	}
-	put_field(a, row, col, 8, ROLE_DIM, r->word);
+	put_field(a, row, col, 8, ROLE_TEXT, r->word);
 	col += 9;
 	int right = o->verdict && says_by_whom(r) ? a.cols - 1 : draw_right(a, row, r, o, ar);
 	if (o->verdict)

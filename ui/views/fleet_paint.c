@@ -83,9 +83,7 @@ static void paint_agent(const struct fleet *f, const struct ui *ui, struct area 
 		else
 			put_bar(a, row, now_end + 1, 9, ROLE_RUN, l->done, l->total);
 	}
-	put_bytes(a, row, c->now, now_end - c->now,
-		  l->state == AGENT_DONE || l->state == AGENT_IDLE ? ROLE_DIM : ROLE_TEXT, l->now,
-		  strlen(l->now), 0);
+	put_bytes(a, row, c->now, now_end - c->now, ROLE_TEXT, l->now, strlen(l->now), 0);
 	put_right(a, row, c->step, 5, ROLE_TEXT, arena_printf(ar, "%u", l->agent->turn));
 	if (c->cost > c->tok)
 		put_right(a, row, c->tok, 5, ROLE_TEXT, fmt_count(ar, l->agent->tokens));
@@ -104,7 +102,7 @@ static void view_fleet_paint_group(const struct fleet *f, const struct ui *ui, s
 	} words[] = {
 		{ AGENT_HELD, AGENT_ASK, "HELD" },
 		{ AGENT_RUN, AGENT_THINK, "run" },
-		{ AGENT_IDLE, AGENT_IDLE, "wait" },
+		{ AGENT_IDLE, AGENT_IDLE, "idle" },
 		{ AGENT_PAUSED, AGENT_PAUSED, "paused" },
 		{ AGENT_LOST, AGENT_LOST, "LOST" },
 		{ AGENT_FAILED, AGENT_FAILED, "failed" },
@@ -178,7 +176,7 @@ static void paint_events(const struct fleet *f, struct area a)
 		if (f->tail[i]) {
 			int col = (o.id > 4 ? 4 + o.id : 8) + (o.clock ? 10 : 0);
 			put_sign(a, row, col, ROLE_RULE, SIGN_VLINE);
-			put_bytes(a, row++, col + 2, a.cols - col - 3, ROLE_DIM, f->tail[i],
+			put_bytes(a, row++, col + 2, a.cols - col - 3, ROLE_TEXT, f->tail[i],
 				  strlen(f->tail[i]), 0);
 		}
 	}
@@ -228,7 +226,7 @@ static void paint_pending(const struct fleet *f, const struct ui *ui, struct are
 		if (ui->nr_src > 1) /* the same name and number may wait in each */
 			col = put_field(a, row, col, 9, ROLE_DIM, m->id ? m->id : "?");
 		if (ui->nr_src == 1 || a.cols >= 100)
-			col = put_field(a, row, col, 6, ROLE_DIM, p->act ? p->info.word : "asks");
+			col = put_field(a, row, col, 6, ROLE_TEXT, p->act ? p->info.word : "asks");
 		const char *what = one_line(p->info.what, f->arena);
 		const char *why = ui->src[p->source]->lost	      ? "until it is resumed"
 				  : !p->act			      ? "waits for an answer"

@@ -18,6 +18,7 @@ enum tab { TAB_OUTPUT, TAB_TALK, TAB_DIFF, TAB_DETAILS, TAB_NR };
 enum {
 	MAX_ROWS = 128,
 	LEFT_COLS = 46,
+	SPLIT_STEP = 4,
 	WIDE_COLS = 100,
 	TAIL_FOLLOW = 16 << 10,
 	TAIL_SCROLL = 256 << 10,
@@ -76,7 +77,9 @@ static bool view_agent_beside(const struct agent_view *v, int cols)
 
 static int left_cols(const struct agent_view *v)
 {
-	int most = v->cols - 40, n = v->split ? v->split : LEFT_COLS;
+	int most = v->cols - 40, n = v->split ? v->split : v->cols * 2 / 5;
+	if (!v->split && n < LEFT_COLS)
+		n = LEFT_COLS;
 	return n > most ? most : n < 30 ? 30 : n;
 }
 
@@ -311,7 +314,7 @@ static void view_agent_paint_row(const struct agent_view *v, struct area a, int 
 			put_sign(a, row, col, ROLE_RULE, SIGN_HLINE);
 		return;
 	}
-	put_field(a, row, col, 8, ROLE_DIM, r->word);
+	put_field(a, row, col, 8, ROLE_TEXT, r->word);
 	col += strlen(r->word) > 6 ? 9 : 7;
 	int right = a.cols - 1;
 	if (r->dur_us >= 0 || r->sign == '>') {
@@ -356,7 +359,7 @@ static void paint_tabs(const struct agent_view *v, struct area a)
 		char key[8];
 		snprintf(key, sizeof(key), on ? "[%s]" : "%s", names[i][0]);
 		col = grid_put(a, 0, col, on ? ROLE_TITLE : ROLE_KEY, key) + 1;
-		col = grid_put(a, 0, col, on ? ROLE_TITLE : ROLE_DIM, names[i][1]) + 3;
+		col = grid_put(a, 0, col, on ? ROLE_TITLE : ROLE_TEXT, names[i][1]) + 3;
 	}
 	const struct row_info *r = v->nr > 0 ? &v->row[v->at] : NULL;
 	if (r && a.cols - col > 16) {
@@ -518,6 +521,11 @@ static bool view_agent_verb(void *self, struct ui *ui, enum verb verb)
 		v->zoom = !v->zoom && v->cols >= WIDE_COLS;
 		ui_say(ui, ROLE_DIM,
 		       v->zoom || v->cols < WIDE_COLS ? "one pane: Tab goes over" : "both panes");
+		return true;
+	case VERB_NARROW:
+	case VERB_WIDEN:
+		v->split = left_cols(v) + (verb == VERB_WIDEN ? SPLIT_STEP : -SPLIT_STEP);
+		v->split = left_cols(v);
 		return true;
 	case VERB_OPEN:
 		v->right = true;

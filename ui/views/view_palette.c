@@ -23,6 +23,8 @@ struct entry {
 	uint64_t id;
 	enum verb verb;
 	int score;
+	int near; /* how much it has to do with the screen below */
+	size_t place;
 };
 
 struct palette {
@@ -78,12 +80,34 @@ static int view_palette_fuzzy(const char *text, const char *want)
 	return letters > 2 && score < 4 * letters ? -1 : score;
 }
 
+/* Something is pending: that first. Then the keys of the screen, as its key line has them. */
+static int view_palette_near(const struct ui *ui, unsigned where, enum verb verb)
+{
+	const struct view *below = ui->depth > 1 ? &ui->stack[ui->depth - 2] : NULL;
+	size_t waits = 0;
+	for (size_t i = 0; i < ui->nr_src; i++)
+		waits += ui_waits(ui, i);
+	if (!ui->replay && waits && (verb == VERB_APPROVE || verb == VERB_QUEUE))
+		return 4;
+	if (below && below->ops->off && below->ops->off(below->self, ui, verb))
+		return -1;
+	for (size_t i = 0; i < keymap_count(); i++) {
+		const struct key_row *k = keymap_row(i);
+		bool here =
+			k->verb == verb && k->where & where && keymap_verb(where, k->key) == verb;
+		if (here)
+			return k->hint ? 3 : (k->where & IN_ALL) == IN_ALL ? 1 : 2;
+	}
+	return 0;
+}
+
 static void view_palette_add(struct palette *v, struct entry e)
 {
 	const char *want = buf_cstr(&v->text);
 	int a = view_palette_fuzzy(e.text, want),
 	    b = e.command ? view_palette_fuzzy(e.command, want) : -1;
 	e.score = a > b ? a : b;
+	e.place = v->nr;
 	if (e.score >= 0 && v->nr < MOST)
 		v->entry[v->nr++] = e;
 }
@@ -114,6 +138,7 @@ static void add_commands(struct palette *v, struct ui *ui, struct arena *ar)
 						    .text = verb_doc(verb),
 						    .right = view_palette_key_of(ar, where, verb),
 						    .command = verb_name(verb),
+						    .near = view_palette_near(ui, where, verb),
 						    .verb = verb });
 	}
 	for (size_t i = 0; i < view_count(); i++)
@@ -204,6 +229,7 @@ static void add_events(struct palette *v, struct ui *ui, struct arena *ar)
 				.right = "Enter goes there",
 				.source = i,
 				.id = row,
+				.place = v->nr - 1,
 				.text = arena_printf(ar, "event #%" PRIu64 "  %s  %s", row,
 						     info.word, one_line(info.what, ar)),
 			};
@@ -215,7 +241,11 @@ static int view_palette_compare(const void *x, const void *y)
 {
 	const struct entry *a = x, *b = y;
 	int d = b->score - a->score;
-	return d ? d : (a->what > b->what) - (a->what < b->what);
+	if (d == 0)
+		d = (a->what > b->what) - (a->what < b->what);
+	if (d == 0)
+		d = b->near - a->near;
+	return d ? d : (a->place > b->place) - (a->place < b->place);
 }
 
 static void view_palette_gather(struct palette *v, struct ui *ui)
@@ -225,7 +255,7 @@ static void view_palette_gather(struct palette *v, struct ui *ui)
 	add_commands(v, ui, ar);
 	add_things(v, ui, ar);
 	add_events(v, ui, ar);
-	if (v->text.len > 0)
+	if (v->nr > 0)
 		qsort(v->entry, v->nr, sizeof(*v->entry), view_palette_compare);
 	if (v->at >= v->nr)
 		v->at = v->nr > 0 ? v->nr - 1 : 0;
