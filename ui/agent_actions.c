@@ -72,7 +72,7 @@ void ui_shell_ended(struct ui *ui, const char *session, const char *box, uint64_
 		       box, act->code);
 	else
 		ui_say(ui, ROLE_ERROR, "the shell in %s %s%s%s%s", box,
-		       *end ? "was lost: " : "goes on without you", end, *why ? ", " : "", why);
+		       *end ? "was lost: " : "continues without you", end, *why ? ", " : "", why);
 }
 
 static const struct {
@@ -150,7 +150,7 @@ static void more_said(struct ui *ui, const char *text)
 	size_t wrong = ARRAY_LEN(agent_actions_kinds);
 	json_t *opts = more_of(text, what ? what : "usd", &wrong);
 	if (!opts && wrong < ARRAY_LEN(agent_actions_kinds))
-		ui_say(ui, ROLE_ERROR, "that is no amount of %s: as %s, or %s=%s",
+		ui_say(ui, ROLE_ERROR, "expected an amount of %s, like %s or %s=%s",
 		       agent_actions_kinds[wrong].of, agent_actions_kinds[wrong].example,
 		       agent_actions_kinds[wrong].name, agent_actions_kinds[wrong].example);
 	else if (!opts)

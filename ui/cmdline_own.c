@@ -34,7 +34,7 @@ static void own_goto(struct ui *ui, const char *const *words, size_t nr, const c
 	uint64_t seq = strtoull(id, &end, 10);
 	(void)rest;
 	if (!s || !*id || *end) {
-		ui_say(ui, ROLE_ERROR, "goto wants the number of an event: :goto 405");
+		ui_say(ui, ROLE_ERROR, "goto needs the number of an event: :goto 405");
 	} else if (ui->replay) {
 		transport_seek(ui, id);
 	} else {
@@ -58,7 +58,7 @@ static void own_event(struct ui *ui, const char *const *words, size_t nr, enum v
 		jump_to(ui, on.source, act->id);
 		ui_do(ui, tab);
 	} else if (tab == VERB_OUTPUT || !*id) {
-		ui_say(ui, ROLE_ERROR, "%s wants the number of %s: :%s 405", words[0],
+		ui_say(ui, ROLE_ERROR, "%s needs the number of %s: :%s 405", words[0],
 		       tab == VERB_OUTPUT ? "an action" : "an event", words[0]);
 	} else {
 		own_goto(ui, words, nr, "");
@@ -97,7 +97,7 @@ static void own_seek(struct ui *ui, const char *const *words, size_t nr, const c
 		transport_seek(ui, rest);
 	else
 		ui_say(ui, ROLE_ERROR,
-		       "seek moves the cursor of a record: sandglass replay; here :goto 405 selects an event");
+		       "seek moves the cursor of a replay ('sandglass replay'); here :goto 405 selects an event");
 }
 
 static void own_plot(struct ui *ui, const char *const *words, size_t nr, const char *rest)
@@ -184,7 +184,8 @@ static void own_diff(struct ui *ui, const char *const *words, size_t nr, const c
 	}
 	for (size_t i = 1; i < nr; i++)
 		if (!(*to[i - 1] = place_named(ui, on.source, words[i]))) {
-			ui_say(ui, ROLE_ERROR, "there is no mark or event '%s'; :marks lists them",
+			ui_say(ui, ROLE_ERROR,
+			       "bookmark or event '%s' not found; :marks lists bookmarks",
 			       words[i]);
 			return;
 		}
@@ -204,10 +205,10 @@ static void own_tree(struct ui *ui, const char *const *words, size_t nr, const c
 	}
 	names_of_boxes(ui, &known);
 	if (box)
-		ui_say(ui, ROLE_ERROR, "box '%s' has no file '%s' here", words[1], path);
+		ui_say(ui, ROLE_ERROR, "sandsandbox '%s' has no file '%s' here", words[1], path);
 	else
-		ui_say(ui, ROLE_ERROR, "there is neither a box nor here a file '%s'; boxes: %s",
-		       rest, known.len ? buf_cstr(&known) : "none");
+		ui_say(ui, ROLE_ERROR, "sandbox or file '%s' not found here; sandboxes: %s", rest,
+		       known.len ? buf_cstr(&known) : "none");
 }
 
 /* What it prints in a shell is here the log, filtered. */
@@ -215,7 +216,7 @@ static void own_search(struct ui *ui, const char *const *words, size_t nr, const
 {
 	if (nr == 1) {
 		ui_say(ui, ROLE_ERROR,
-		       "search wants words or a filter: :search kind:exec \"permission denied\"; / searches what is shown");
+		       "search needs words or a filter: :search kind:exec \"permission denied\"; / searches what is shown");
 		return;
 	}
 	(void)words;
@@ -228,10 +229,9 @@ static void own_blame(struct ui *ui, const char *const *words, size_t nr, const 
 	struct subject on = cmdline_subject(ui);
 	(void)words;
 	if (nr == 1)
-		ui_say(ui, ROLE_ERROR, "blame wants a file of the box: :blame src/parse.c");
+		ui_say(ui, ROLE_ERROR, "blame needs a file of the sandbox: :blame src/parse.c");
 	else if (!tree_has(ui, &on, 0, rest))
-		ui_say(ui, ROLE_ERROR, "there is no file '%s' here; :tree lists those there are",
-		       rest);
+		ui_say(ui, ROLE_ERROR, "file '%s' not found here; :tree lists the files", rest);
 	else {
 		tree_open(ui, &on, 0, rest);
 		ui_do(ui, VERB_BLAME);
@@ -244,7 +244,7 @@ static void own_ruler(struct ui *ui, const char *const *words, size_t nr, const 
 	if (!ui->replay || nr != 2 || !ruler_choose(ui, words[1]))
 		ui_say(ui, ROLE_ERROR,
 		       ui->replay ? "ruler exec, events, model, cost, tokens or output"
-				  : "the ruler is that of a record: sandglass replay");
+				  : "the ruler belongs to a replay: sandglass replay");
 }
 
 static void own_filter(struct ui *ui, const char *const *words, size_t nr, const char *rest)
@@ -287,11 +287,11 @@ void cmdline_host(struct ui *ui, const char *cmd)
 	cmd += strspn(cmd, " ");
 	if (!ui->trust) {
 		ui_say(ui, ROLE_ERROR,
-		       "!: commands of this machine run from a console begun with --trust only; s opens a shell in the box");
+		       "!: commands on the host need a console started with --trust; s opens a shell in the sandbox");
 	} else if (!s || !ui_may_act(ui, on.source)) {
-		ui_say(ui, ROLE_ERROR, "!: there is no running session here that could record it");
+		ui_say(ui, ROLE_ERROR, "!: needs a running session, which records the command");
 	} else if (!*cmd) {
-		ui_say(ui, ROLE_DIM, ":!COMMAND runs it on this machine, recorded as yours");
+		ui_say(ui, ROLE_DIM, ":!COMMAND runs on the host, recorded as yours");
 	} else {
 		ui->wish = WISH_HOST;
 		buf_reset(&ui->wish_text);
@@ -300,31 +300,31 @@ void cmdline_host(struct ui *ui, const char *cmd)
 }
 
 static const struct cmdline_word words_of_ours[] = {
-	{ "blame", "FILE", "who brought each line of a file of the box", own_blame },
-	{ "detach", "", "leave; agents go on", own_quit },
-	{ "diff", "[FROM [TO]]", "what changed since the start, since a mark or event, between two",
-	  own_diff },
+	{ "blame", "FILE", "which action wrote each line of a file", own_blame },
+	{ "detach", "", "leave; agents continue", own_quit },
+	{ "diff", "[FROM [TO]]",
+	  "changes since the start, since a bookmark or event, or between two", own_diff },
 	{ "events", "", "all of them: the log", own_events },
-	{ "filter", "FILTER | save NAME | rm NAME", "filter what is listed", own_filter },
+	{ "filter", "FILTER | save NAME | rm NAME", "filter the list", own_filter },
 	{ "goto", "<event>", "to an event", own_goto },
-	{ "hold", "FILTER", "hold what matches; without one: what is held", own_hold },
+	{ "hold", "FILTER", "set a breakpoint; without a filter: list them", own_hold },
 	{ "ls", "", "the sessions on this screen: the fleet", own_ls },
-	{ "out", "<event>", "what an action put out", own_out },
+	{ "out", "<event>", "output of an action", own_out },
 	{ "plot", "cost | tokens | output | actions", "curves over time, who worked when",
 	  own_plot },
-	{ "q", "", "leave; agents go on", own_quit },
+	{ "q", "", "leave; agents continue", own_quit },
 	{ "repeat", "[<event>]", "run a command again; without a number: how the newest compares",
 	  own_redo },
 	{ "repeat!", "[<event>]", "apply the changes of a repeated command", own_redo_promote },
 	{ "ruler", "exec | events | model | cost | tokens | output",
 	  "replay: what the timeline counts", own_ruler },
-	{ "search", "FILTER", "find words, or whatever a filter says: in the log", own_search },
+	{ "search", "FILTER", "find words, or events that match a filter, in the log", own_search },
 	{ "seek", "50% | 188 | +5m | -30s | 14:32:07", "replay: the cursor to a place", own_seek },
 	{ "show", "<event>", "an event in full", own_show },
-	{ "set", "NAME=VALUE", "a setting of this console; without a value: what it is", own_set },
-	{ "tree", "[BOX] [PATH]", "the files of the box as they are here; a file is opened",
+	{ "set", "NAME=VALUE", "change a setting; without a value: show it", own_set },
+	{ "tree", "[BOX] [PATH]", "the files of the sandbox at this event; opens a file",
 	  own_tree },
-	{ "sql", "SELECT ...", "ask the record, read-only", own_sql },
+	{ "sql", "SELECT ...", "query the recording, read-only", own_sql },
 };
 
 const struct cmdline_word *cmdline_word(size_t i)

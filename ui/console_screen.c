@@ -18,7 +18,7 @@ int console_screen(const struct screen_opts *o, FILE *to, struct err *err)
 	if (o->view && !view_find(o->view))
 		return err_set(
 			err, ERR_USAGE,
-			"there is no view '%s'; there are fleet, agent, approval, queue, diff, log, help",
+			"unknown screen '%s'; screens: fleet, agent, approval, queue, diff, log, help",
 			o->view);
 	for (; nr < o->nr_beside + 1 && nr < CONSOLE_SOURCES; nr++)
 		if (source_open(&src[nr], nr == 0 ? o->path : o->beside[nr - 1], err) < 0) {

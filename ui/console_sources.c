@@ -153,7 +153,7 @@ void console_attach_again(struct console *c)
 		c->leaves_us[i] = 0;
 		c->told[i] = 0;
 		c->dirty = true;
-		ui_say(&c->ui, ROLE_OK, "%s goes on under a new supervisor; so does this screen",
+		ui_say(&c->ui, ROLE_OK, "%s continues under a new supervisor; so does this screen",
 		       session_id(c->src[i]->session));
 	}
 }

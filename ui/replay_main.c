@@ -27,7 +27,7 @@ static const char replay_main_usage[] =
 	"  --ascii           of --screen: ASCII only\n"
 	"  --theme NAME      auto, dark, light, mono\n"
 	"  --screens         print the screens after every event: live or not, they are the same\n"
-	"  --follow          with --screens: goes on until the session ends\n"
+	"  --follow          with --screens: continue until the session ends\n"
 	"  --no-tui          one event per line; on a terminal: by words, as --step\n"
 	"  --step            the cursor by words, from standard input (\"help\" lists them)\n"
 	"  --json            with --no-tui: JSON lines\n"
@@ -69,7 +69,8 @@ static int parse_seq(const char *option, const char *text, uint64_t *out, struct
 	char *end;
 	*out = strtoull(digits, &end, 10);
 	if (*digits < '0' || *digits > '9' || *end)
-		return err_set(err, ERR_USAGE, "%s '%s' is no event's number, like 405", option,
+		return err_set(err, ERR_USAGE,
+			       "%s: expected the number of an event, like 405, got '%s'", option,
 			       text);
 	return 0;
 }

@@ -38,7 +38,7 @@ void theme_setup_theme(struct ui *ui, const struct console_opts *o)
 	if (data && theme_from_json(data, "own", &made, &err) == 0)
 		t = &made;
 	else if (own)
-		ui_say(ui, ROLE_WARN, "%s", *err.text ? err.text : "there is no such theme");
+		ui_say(ui, ROLE_WARN, "%s", *err.text ? err.text : "theme not found");
 	term_set_theme(t);
 	snprintf(ui->theme_name, sizeof(ui->theme_name), "%s", t == &made ? o->theme : t->name);
 	ui->theme = theme_wanted;

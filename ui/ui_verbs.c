@@ -126,7 +126,7 @@ static void ask_rollback(struct ui *ui, const struct subject *on)
 	const char *label = arena_printf(
 		&ar, "files of %s back to after #%" PRIu64 "%s?  y yes  t and tell the agent  n no",
 		ui_short_name(ui, &ar, b->name), act->id,
-		out ? "; what has left the box since does not come back" : "");
+		out ? "; effects outside the sandbox since then can't be undone" : "");
 	ui_choose(ui, label, "ytn", on, rolled_back);
 }
 
@@ -165,12 +165,12 @@ static void ask_fork(struct ui *ui, const struct subject *on)
 								      : act->ended;
 	if (!at.until) {
 		ui_say(ui, ROLE_DIM,
-		       "choose an action that has ended: a new session goes on from there");
+		       "choose a finished action: a new session continues from there");
 		return;
 	}
 	buf_puts(&label, "y copies: ");
 	put_fork(ui, &at, &label);
-	buf_puts(&label, "  (goes on from there in a new session)");
+	buf_puts(&label, "  (continues from there in a new session)");
 	ui_choose(ui, buf_cstr(&label), "y", &at, fork_copied);
 }
 
@@ -225,7 +225,7 @@ static void open_approval(struct ui *ui, const struct subject *on)
 		}
 	}
 	if (!open_question(ui, on))
-		ui_say(ui, ROLE_DIM, "nothing waits for you");
+		ui_say(ui, ROLE_DIM, "no approval is pending");
 }
 
 static bool view_verb(struct ui *ui, enum verb v, const struct subject *on)

@@ -62,7 +62,7 @@ tm send-keys Escape
 without() { ! shows "$1"; }
 wait_for 5 without 'help: fleet'
 tm send-keys Q
-wait_for 5 shows 'leave: 1 agents go on|left'
+wait_for 5 shows 'leave: 1 agents continue|left'
 tm send-keys 1
 wait_for 10 shows 'left'
 ok $? "leaving gives the terminal back"

@@ -27,7 +27,7 @@ keys() { $T send-keys "$@"; }
 $T new-session -d -x 120 -y 36 "LC_ALL=C.UTF-8 $sg run j.lua; echo left; exec sleep 60"
 wait_for 30 shows 'the budget is used up: \$ gives more'
 ok $? "an action that waits for a budget says which key gives more"
-sees '^ hint +an action waits for you' "who is new is told what to do"
+sees '^ hint +an action is pending' "who is new is told what to do"
 keys a
 wait_for 5 shows 'a budget is used up: \$ gives more, y lets this one through'
 ok $? "so does the screen that asks for a decision"
@@ -84,7 +84,7 @@ is $? 1 "the command says that there is no such box"
 keys q
 sleep 0.3
 keys Q
-wait_for 5 shows 'leave: 1 agents go on'
+wait_for 5 shows 'leave: 1 agents continue'
 keys 1
 wait_for 10 shows '^left'
 ok $? "left"

@@ -39,7 +39,7 @@ void ui_freeze_all(struct ui *ui)
 	size_t n = ui_reached(ui);
 	broadcast_send_all(ui, "freeze");
 	ui_say(ui, ROLE_HELD,
-	       "FROZEN: every box of %s stands still, nothing begins; P lets all go on",
+	       "FROZEN: every sandbox of %s is frozen, no action starts; P continues all",
 	       broadcast_sessions(n, of));
 }
 
@@ -51,7 +51,8 @@ void ui_pause_all(struct ui *ui)
 		all = all && (!broadcast_reaches(ui, i) || ui->src[i]->model.paused_all);
 	broadcast_send_all(ui, all ? "continue" : "pause");
 	ui_say(ui, all ? ROLE_TEXT : ROLE_PAUSED,
-	       all ? "%s: all go on" : "%s: all pause before their next action; P lets them go on",
+	       all ? "%s: all continue"
+		   : "%s: all pause before their next action; P continues them",
 	       broadcast_sessions(ui_reached(ui), of));
 }
 
@@ -75,9 +76,10 @@ void ui_leave(struct ui *ui, const struct subject *on)
 	if (ui->replay || nobody_runs(ui))
 		ui->quit = true;
 	else
-		ui_choose(ui,
-			  "leave the console? agents go on, 'sandglass attach' comes back  (y/n)",
-			  "yn", on, broadcast_left);
+		ui_choose(
+			ui,
+			"leave the console? Agents continue; 'sandglass attach' comes back  (y/n)",
+			"yn", on, broadcast_left);
 }
 
 /* One answer of the user to "leave: ..": each counts its own answers, so that a late one of an
@@ -147,7 +149,7 @@ static void how_chosen(struct ui *ui, const char *key)
 		leave_after(ui, "pause");
 	} else {
 		snprintf(label, sizeof(label),
-			 "stop %s? agents and boxes end, the record is closed  (y/n)",
+			 "stop %s? Agents and sandboxes end, the recording is closed  (y/n)",
 			 broadcast_sessions(ui_reached(ui), of));
 		ui_choose(ui, label, "yn", &on, stop_chosen);
 	}
@@ -158,6 +160,6 @@ void ui_leave_how(struct ui *ui, const struct subject *on)
 	if (ui->replay || nobody_runs(ui) || ui_reached(ui) == 0)
 		ui_leave(ui, on);
 	else
-		ui_choose(ui, "leave: 1 agents go on  2 pause all  3 stop all..   Esc stays", "123",
-			  on, how_chosen);
+		ui_choose(ui, "leave: 1 agents continue  2 pause all  3 stop all..   Esc stays",
+			  "123", on, how_chosen);
 }

@@ -153,9 +153,9 @@ static void cmdline_unknown(struct ui *ui, const char *word, const char *rest)
 	else if (ui_is_setting(word))
 		ui_say(ui, ROLE_ERROR, "'%s' is a setting: :set %s (Tab completes)", word, word);
 	else if (near)
-		ui_say(ui, ROLE_ERROR, "there is no command '%s'; did you mean '%s'?", word, near);
+		ui_say(ui, ROLE_ERROR, "unknown command '%s'; did you mean '%s'?", word, near);
 	else
-		ui_say(ui, ROLE_ERROR, "there is no command '%s'; Tab lists them", word);
+		ui_say(ui, ROLE_ERROR, "unknown command '%s'; Tab lists commands", word);
 }
 
 /* "hold" with an option is the registry's. */

@@ -156,10 +156,9 @@ bool ui_copy_verb(struct ui *ui, enum verb v, const struct subject *on)
 	CLEANUP(buf_release) struct buf b = BUF_INIT;
 	switch ((int)v) {
 	case VERB_COPY:
-		ui_choose(
-			ui,
-			"copy: c command  o output  p path  l link  s what is shown   Esc nothing",
-			"copls", on, copy_chosen);
+		ui_choose(ui,
+			  "copy: c command  o output  p path  l link  s this screen   Esc cancels",
+			  "copls", on, copy_chosen);
 		return true;
 	case VERB_SAVE:
 		ui_ask(ui, "write to:", on, save_named);

@@ -41,7 +41,7 @@ bool count_key(struct ui *ui, uint32_t key)
 	if (key >= '0' && key <= '9' && (n || key != '0')) {
 		ui->count = n > COUNT_MOST / 10 ? COUNT_MOST : n * 10 + (key - '0');
 		ui_say(ui, ROLE_DIM,
-		       "%u   then j k and others so many times, G event, %% of the list",
+		       "%u   then j k .. repeat that often, G goes to the event, %% of the list",
 		       ui->count);
 		return true;
 	}

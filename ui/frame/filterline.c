@@ -10,7 +10,7 @@
 
 enum { WORK_US = 30000, VALUES_LOOKED = 300 };
 
-static const char filter_keys[] = "Esc takes the filter away, :filter save NAME keeps it";
+static const char filter_keys[] = "Esc removes the filter, :filter save NAME keeps it";
 
 static struct view_filter *filter_on(const struct ui *ui)
 {
@@ -81,7 +81,7 @@ void filter_command(struct ui *ui, const char *const *words, size_t nr, const ch
 			ui_say(ui, ROLE_ERROR, "%s", err.text);
 	} else if (nr == 3 && strcmp(words[1], "rm") == 0) {
 		if (!saved_remove(saved_of(ui), words[2])) {
-			ui_say(ui, ROLE_ERROR, "there is no saved filter '%s'", words[2]);
+			ui_say(ui, ROLE_ERROR, "saved filter '%s' not found", words[2]);
 			return;
 		}
 		ui_say(ui, saved_write(ui, &err) ? ROLE_TEXT : ROLE_ERROR, "removed @%s", words[2]);
@@ -492,7 +492,7 @@ static void hold_hint(const struct ui *ui, struct area a, int row)
 	hint_saying(ui, a, row,
 		    ui->prompt.text.len
 			    ? "Enter holds what matches  Esc cancels  Up history  Ctrl-t SQL"
-			    : "Enter holds nothing any more  Esc cancels");
+			    : "Enter removes the breakpoint  Esc cancels");
 }
 
 static const struct prompt_ops hold_ops = {
@@ -574,7 +574,7 @@ void hold_like(struct ui *ui, const struct subject *on)
 	const struct model_action *act = s ? model_action(&s->model, on->action) : NULL;
 	CLEANUP(buf_release) struct buf text = BUF_INIT;
 	if (!act) {
-		ui_say(ui, ROLE_DIM, "choose an action: what is like it is held from then on");
+		ui_say(ui, ROLE_DIM, "choose an action: a breakpoint on similar ones is set");
 		return;
 	}
 	if (s->model.hold && *s->model.hold)

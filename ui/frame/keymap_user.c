@@ -59,13 +59,12 @@ static void keymap_user_add(const char *screen, unsigned where, const char *name
 	uint32_t key = key_parse(name);
 	enum verb v = strcmp(verb, "none") == 0 ? VERB_NONE : verb_find(verb);
 	if (key == KEY_NONE_ || key == K_ESC || key == K_CTRL('c') || key == K_CTRL('z')) {
-		buf_printf(said, "keys: '%s' on %s is no key that can be given\n", name, screen);
+		buf_printf(said, "keys: '%s' on %s: this key can't be assigned\n", name, screen);
 		return;
 	}
 	if ((v == VERB_NONE && strcmp(verb, "none") != 0) ||
 	    (v != VERB_NONE && verb_group(v) == GROUP_DECIDE)) {
-		buf_printf(said, "keys: '%s' on %s: there is no verb '%s' that a key can have\n",
-			   name, screen, verb);
+		buf_printf(said, "keys: '%s' on %s: unknown verb '%s'\n", name, screen, verb);
 		return;
 	}
 	enum verb was = keymap_verb(where, key);
@@ -94,7 +93,7 @@ void keymap_user(const json_t *map, struct buf *said)
 			buf_printf(said,
 				   strcmp(screen, "approval") == 0
 					   ? "keys: those of the %s dialog are fixed\n"
-					   : "keys: there is no screen '%s'\n",
+					   : "keys: unknown screen '%s'\n",
 				   screen);
 			continue;
 		}

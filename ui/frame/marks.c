@@ -156,7 +156,7 @@ void mark_go(struct ui *ui, uint32_t key)
 				return;
 			}
 		}
-	ui_say(ui, ROLE_DIM, "there is no such mark; :marks lists them");
+	ui_say(ui, ROLE_DIM, "bookmark not found; :marks lists them");
 }
 
 /* --- jumps ------------------------------------------------------------------------------------ */

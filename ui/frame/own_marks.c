@@ -133,7 +133,7 @@ int own_marks_remove(struct own_marks *m, uint64_t seq, char key, struct err *er
 	own_marks_read_file(m);
 	size_t i = own_marks_place(m, seq, key);
 	if (i == m->nr)
-		return err_set(err, ERR_NOENT, "there is no such mark of your own");
+		return err_set(err, ERR_NOENT, "you have no such bookmark");
 	own_marks_drop(m, i);
 	return own_marks_write_file(m, err);
 }

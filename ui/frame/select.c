@@ -97,7 +97,7 @@ void select_keep(struct ui *ui)
 	if (hash_eq(&now, &ui->select.print))
 		return;
 	ui->select.on = false;
-	ui_say(ui, ROLE_WARN, "what was chosen has changed: no lines are chosen any more");
+	ui_say(ui, ROLE_WARN, "the selected lines have changed: nothing is selected");
 }
 
 static void select_say(struct ui *ui)

@@ -66,7 +66,7 @@ static void set_ascii(struct ui *ui, bool on)
 {
 	if (!on && ui->ascii_only) {
 		ui_say(ui, ROLE_ERROR,
-		       "no: this terminal is said to show ASCII alone (LC_ALL, SANDGLASS_ASCII)");
+		       "no: this terminal shows only ASCII (LC_ALL, SANDGLASS_ASCII)");
 		return;
 	}
 	ui->grid.ascii = on;
@@ -97,8 +97,8 @@ static void set_popup(struct ui *ui, const char *value)
 	}
 	ui->popup = *value == 't';
 	ui_say(ui, ROLE_DIM,
-	       ui->popup ? "what waits opens by itself, unless something is being typed"
-			 : "nothing opens by itself");
+	       ui->popup ? "pending approvals open when they arrive, unless you type"
+			 : "no screen opens unasked");
 }
 
 static void set_next(struct ui *ui, const char *value)

@@ -255,13 +255,14 @@ void ui_key(struct ui *ui, uint32_t key)
 	if (count_key(ui, key))
 		return;
 	if (key == K_CTRL('c')) {
-		ui_say(ui, ROLE_TEXT, "q leaves the console, agents go on; :stop ends the session");
+		ui_say(ui, ROLE_TEXT,
+		       "q leaves the console, agents continue; :stop ends the session");
 		return;
 	}
 	enum verb v = keymap_verb(ui_where(ui), key);
 	/* pressed once too often: that leaves nothing */
 	if (v == VERB_BACK && (key == K_ESC || key == K_CTRL('g')) && at_top(ui))
-		ui_say(ui, ROLE_DIM, "nothing to go back from; q leaves the console");
+		ui_say(ui, ROLE_DIM, "this is the first screen; q leaves the console");
 	else if (v != VERB_NONE)
 		ui_do(ui, v);
 }
@@ -457,9 +458,7 @@ static void ui_sent(void *self, const json_t *result, const struct err *err)
 	if (err)
 		ui_say(ui, ROLE_ERROR, "%s", err->text);
 	else if (hold)
-		ui_say(ui, ROLE_TEXT,
-		       *hold ? "waits for a person from now on: %s"
-			     : "no action waits for the sake of a hold",
+		ui_say(ui, ROLE_TEXT, *hold ? "breakpoint set: %s" : "the breakpoint is removed",
 		       hold);
 	else if (text)
 		ui_say(ui, ROLE_TEXT, "%s", text);
@@ -540,8 +539,8 @@ static void say_sending(struct ui *ui, size_t source, const char *const *words, 
 			      ? waits_at(ui->src[source], words[1])
 			      : 0;
 	if (at) {
-		ui_say(ui, ROLE_HELD, "%s waits for a decision about #%" PRIu64 ": a asks for it",
-		       whom, at);
+		ui_say(ui, ROLE_HELD,
+		       "%s waits at #%" PRIu64 ", which is pending approval: a opens it", whom, at);
 		return;
 	}
 	if ((strcmp(word, "approve") == 0 || strcmp(word, "deny") == 0) && nr > 1) {

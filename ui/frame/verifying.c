@@ -11,7 +11,7 @@
 enum { AGAIN_NS = 5000000 };
 
 static const char *const verifying_checks[][2] = {
-	{ "bytes", "every byte of the file is what was put there" },
+	{ "bytes", "every byte of the file is as it was written" },
 	{ "pages", "the file is whole as a database" },
 	{ "chain", "all events, without a hole, under one chain of hashes" },
 	{ "signatures", "every checkpoint is signed, over the chain as it stands" },
@@ -21,7 +21,7 @@ static const char *const verifying_checks[][2] = {
 	{ "messages", "model messages are what their names say" },
 	{ "order", "nothing was started before it was allowed" },
 	{ "closed", "every action that was requested has ended" },
-	{ "redactions", "what was removed was removed by a recorded event" },
+	{ "redactions", "everything removed was removed by a recorded event" },
 };
 
 const char *verify_name(size_t i)

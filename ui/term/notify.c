@@ -128,7 +128,7 @@ void notify_due(struct notify *n, size_t waits, const char *where, int64_t now_u
 	if (n->focused)
 		return;
 	snprintf(title, sizeof(title), "sandglass, %zu held", waits);
-	notify_put_plain(&text, where && *where ? where : "an action waits for you");
+	notify_put_plain(&text, where && *where ? where : "an action is pending");
 	put_sequence(n, title, buf_cstr(&text), &seq);
 	if (seq.len > 0 && n->tmux)
 		wrap_for_tmux(&seq, out);

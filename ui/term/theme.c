@@ -188,7 +188,7 @@ static int take_role(struct look *l, const char *role, const char *text, struct 
 		if (!take_word(l, &bright, w))
 			return err_set(
 				err, ERR_INVALID,
-				"theme: %s: '%s' is no colour, bold, underline, reverse, plain",
+				"theme: %s: expected a color, bold, underline, reverse, or plain, got '%s'",
 				role, w);
 	return 0;
 }
@@ -212,7 +212,7 @@ int theme_from_json(const json_t *o, const char *name, struct theme *out, struct
 		if (strcmp(key, "base") == 0)
 			continue;
 		if (r == ROLE_NR)
-			return err_set(err, ERR_INVALID, "theme: there is no role '%s'", key);
+			return err_set(err, ERR_INVALID, "theme: unknown role '%s'", key);
 		if (!json_is_string(v))
 			return err_set(err, ERR_INVALID,
 				       "theme: %s is a text like \"bright red bold\"", key);

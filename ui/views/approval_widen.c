@@ -200,7 +200,7 @@ static void approval_widen_hint(const struct ui *ui, struct area a, int row)
 		grid_put(
 			a, row, 1, ROLE_DIM,
 			strcmp(patterns_of(v), "commands") == 0
-				? "word by word; * within a word, \" *\" at the end for any more words"
+				? "word by word; * within a word, \" *\" at the end for more arguments"
 				: "as it is written above; * for any part of it");
 	else if (r->tried)
 		grid_put(a, row, 1, r->wide ? ROLE_WARN : ROLE_OK,
@@ -250,12 +250,11 @@ static void approval_widen_save(struct approval *v, struct ui *ui)
 		       "keys are off for a moment, so that nothing is saved by mistake");
 	} else if (!r || !*r->pattern || *w->wrong || !r->tried) {
 		ui_say(ui, ROLE_WARN, "%s",
-		       *w->wrong ? w->wrong
-				 : "what it would match is not known yet; nothing was saved");
+		       *w->wrong ? w->wrong : "its matches are not known yet; nothing was saved");
 	} else if (r->wide && !w->sure && !w->deny) {
 		w->sure = true;
 		ui_say(ui, ROLE_WARN,
-		       "WIDE: it says little of what it lets through; Enter once more saves it");
+		       "WIDE: it would allow many different actions; Enter again saves it");
 	} else {
 		json_t *opts = json_object();
 		json_put_bytes(opts, w->what == WIDEN_RULE ? "rule" : "session", r->pattern,

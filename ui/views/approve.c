@@ -32,7 +32,7 @@ static const char *decision_line(struct source *s, const struct model_action *ac
 		return arena_printf(a, "%s by %s%s%s%s%s%s", r.verdict, r.by,
 				    approve_when(s, act->decided, a), edited ? ", it ran as: " : "",
 				    edited ? r.what : "", *r.why ? ": " : "", r.why);
-	return arena_printf(a, "%s", *r.outcome ? r.outcome : "not held any more");
+	return arena_printf(a, "%s", *r.outcome ? r.outcome : "no longer pending");
 }
 
 int waits_order(const void *x, const void *y)
@@ -288,7 +288,7 @@ static void approve_reasons(struct text *t, const json_t *held, const json_t *ju
 					? "a budget is used up: $ gives more, y lets this one through"
 				: strcmp(w, "price") == 0
 					? "no price is known for this model: a budget in dollars can't limit it"
-					: "paused by a person",
+					: "paused by a user",
 				strcmp(w, "hold") == 0 && *filter ? ": " : "",
 				strcmp(w, "hold") == 0 ? filter : "");
 	}

@@ -44,7 +44,7 @@ static void views_batch_load(struct batch_item *it, struct source *s, bool whole
 	snprintf(it->what, sizeof(it->what), "%s", what);
 	it->not = info.high			 ? "its risk is high"
 		  : info.type			 ? "a rule wants a name typed"
-		  : strchr(what, '\n') || !whole ? "not all of it stands in its line"
+		  : strchr(what, '\n') || !whole ? "its line does not show all of it"
 		  : views_batch_hides(what)	 ? "it has hidden characters"
 		  : !*info.rule			 ? "no rule stopped it"
 						 : NULL;
@@ -58,7 +58,7 @@ void batch_pick(struct batch *b, struct ui *ui, size_t source, uint64_t action, 
 	if (i < b->nr) {
 		views_batch_take_out(b, i);
 	} else if (!act || act->state != ACT_WAITS) {
-		ui_say(ui, ROLE_DIM, "a question is answered by itself: Enter");
+		ui_say(ui, ROLE_DIM, "answer each question on its own: Enter");
 	} else if (b->nr == BATCH_MAX) {
 		ui_say(ui, ROLE_DIM, "%d are marked; that is enough to decide at once", BATCH_MAX);
 	} else {

@@ -153,8 +153,8 @@ static void view_fleet_paint_list(const struct fleet *f, const struct ui *ui, st
 	}
 	if (f->nr == 0)
 		grid_put(a, 1, 3, ROLE_DIM,
-			 *ui_filter(ui) ? "no agent matches the filter: Esc takes it away"
-					: "no agent has begun yet");
+			 *ui_filter(ui) ? "no agent matches the filter: Esc removes it"
+					: "no agent has started yet");
 }
 
 static void paint_events(const struct fleet *f, struct area a)
@@ -242,7 +242,7 @@ static void paint_pending(const struct fleet *f, const struct ui *ui, struct are
 			grid_put(a, row, a.cols - n - 1, ROLE_DIM, why);
 	}
 	if (f->nr_pending == 0)
-		grid_put(a, 0, 3, ROLE_DIM, "nothing waits for you");
+		grid_put(a, 0, 3, ROLE_DIM, "no approval is pending");
 }
 
 static const char *pending_note(const struct fleet *f, const struct ui *ui)

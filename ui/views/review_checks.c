@@ -150,7 +150,7 @@ void review_check_again(struct review *v, struct ui *ui)
 		review_checks_again(ui, v, &v->check[0]);
 		return;
 	}
-	buf_puts(&label, "which check, in a box of its own?");
+	buf_puts(&label, "which check, in a sandbox of its own?");
 	for (size_t i = 0; i < v->nr_checks; i++)
 		buf_printf(&label, "  %zu %.24s", i + 1, one_line(v->check[i].cmd, v->arena));
 	ui_choose(ui, buf_cstr(&label), keys[v->nr_checks], &on, review_checks_chosen);

@@ -126,7 +126,7 @@ static void review_decide_edit(struct review *v, struct ui *ui)
 		return;
 	}
 	if (!ui_may_act(ui, v->source)) {
-		ui_say(ui, ROLE_WARN, "this is a record: nothing can be changed in it");
+		ui_say(ui, ROLE_WARN, "this is a recording: nothing can be changed in it");
 		return;
 	}
 	change_diff(s, &v->change[v->part[v->at].file], 3, v->arena, &d);
@@ -182,8 +182,7 @@ static void review_decide_discarded(struct ui *ui, const char *text)
 	json_put_str(opts, "box", v->box);
 	snprintf(id, sizeof(id), "%" PRIu64, v->box_id);
 	if (ui_send(ui, v->source, (const char *[]){ "rollback", id, NULL }, opts))
-		ui_say(ui, ROLE_WARN,
-		       "the files of %s go back to what they were at its start; z undoes that",
+		ui_say(ui, ROLE_WARN, "the files of %s go back to their start; z undoes that",
 		       v->box);
 }
 
@@ -191,7 +190,7 @@ static void review_decide_discard(struct review *v, struct ui *ui)
 {
 	const struct subject on = review_decide_about(v);
 	if (!ui_may_act(ui, v->source))
-		ui_say(ui, ROLE_WARN, "this is a record: nothing can be changed in it");
+		ui_say(ui, ROLE_WARN, "this is a recording: nothing can be changed in it");
 	else
 		ui_ask(ui,
 		       arena_printf(
@@ -341,8 +340,8 @@ static void review_decide_accept(struct review *v, struct ui *ui)
 		ui_say(ui, ROLE_WARN,
 		       v->waits ? "nothing is taken: n refuses the merge" : "nothing is taken");
 	else if (v->unseen)
-		ui_choose(ui, "some of what is taken was not seen to its end: go on?  (y/n)", "yn",
-			  &on, ask_how);
+		ui_choose(ui, "you have not seen all accepted changes to the end: continue?  (y/n)",
+			  "yn", &on, ask_how);
 	else
 		ask_how(ui, "y");
 }

@@ -130,7 +130,7 @@ void review_open_whose(struct review *v, struct ui *ui)
 	CLEANUP(buf_release) struct buf label = BUF_INIT;
 	const struct subject on = { .source = v->source, .agent = v->agent, .action = v->action };
 	if (v->nr_by == 0) {
-		ui_say(ui, ROLE_DIM, "the record does not say whose work this is");
+		ui_say(ui, ROLE_DIM, "the recording does not show who changed this");
 		return;
 	}
 	if (v->nr_by == 1) {

@@ -389,7 +389,7 @@ static void view_agent_paint(const void *self, const struct ui *ui, struct area 
 	const struct agent_view *v = self;
 	(void)ui;
 	if (!v->a) {
-		draw_title(a, 0, "no agent has begun yet", NULL, 0);
+		draw_title(a, 0, "no agent has started yet", NULL, 0);
 		put_rule(a, 1, NULL, ROLE_RULE, NULL);
 		return;
 	}

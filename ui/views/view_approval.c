@@ -27,7 +27,7 @@ void approval_arm(struct approval *v, struct ui *ui)
 	ui->wake_us = ui->mono_us + ui->dead_us;
 	if (ui_may_act(ui, v->source))
 		ui_say(ui, ROLE_DIM,
-		       "what was typed before is thrown away; keys are off for %lld.%lld s",
+		       "earlier keystrokes were ignored; keys are off for %lld.%lld s",
 		       (long long)ui->dead_us / 1000000, (long long)ui->dead_us / 100000 % 10);
 }
 

@@ -204,7 +204,7 @@ static void view_boxes_paint(const void *self, const struct ui *ui, struct area 
 			put_cursor_row(a, row);
 	}
 	if (v->l.nr == 0)
-		grid_put(a, 4, 3, ROLE_DIM, "no box has been opened");
+		grid_put(a, 4, 3, ROLE_DIM, "no sandbox has been opened");
 }
 
 /* --- verbs ------------------------------------------------------------------------------------ */
@@ -289,7 +289,7 @@ static bool ask_close(const struct boxes *v, struct ui *ui)
 	} else {
 		ui_choose(ui,
 			  arena_printf(&ar,
-				       "close %s? what runs in it ends, its agent goes on  (y/n)",
+				       "close %s? Its processes end, its agent continues  (y/n)",
 				       ui_short_name(ui, &ar, b->box->name)),
 			  "yn", &on, close_chosen);
 	}

@@ -286,7 +286,8 @@ static bool view_fleet_verb(void *self, struct ui *ui, enum verb v)
 	case VERB_ZOOM:
 		f->zoom = !f->zoom && f->rows >= 30;
 		ui_say(ui, ROLE_DIM,
-		       view_fleet_beside(f, f->rows) ? "all panes" : "one pane: Tab goes on");
+		       view_fleet_beside(f, f->rows) ? "all panes"
+						     : "one pane: Tab shows the next");
 		return true;
 	case VERB_OPEN:
 		return f->agent == 0 ? fleet_fold(f) : ui_terminal(ui, f->source, f->agent);

@@ -67,13 +67,12 @@ static void view_holds_paint(const void *self, const struct ui *ui, struct area 
 {
 	const struct holds *v = self;
 	bool may = ui_may_act(ui, v->source);
-	draw_title(a, 0, "holds: what waits for a person before it runs", NULL, 0);
+	draw_title(a, 0, "breakpoints: matching actions wait for you", NULL, 0);
 	put_rule(a, 1, NULL, ROLE_RULE, may ? "e edit   x remove   I off, on" : "read only");
 	if (!v->text || !*v->text) {
-		grid_put(
-			a, 3, 3, ROLE_DIM,
-			may ? "nothing is held by a filter; i sets one, as kind:exec cmd~\"git push\""
-			    : "nothing is held by a filter");
+		grid_put(a, 3, 3, ROLE_DIM,
+			 may ? "no breakpoint; i sets one, like kind:exec cmd~\"git push\""
+			     : "no breakpoint");
 		return;
 	}
 	grid_put(a, 2, 1, ROLE_HELD, "!");
@@ -123,8 +122,8 @@ static void view_holds_subject(const void *self, const struct ui *ui, struct sub
 	*out = (struct subject){ .source = v->source };
 }
 
-static const char *const view_holds_own[] = { "e", "another filter..", "x Del", "no hold any more",
-					      NULL };
+static const char *const view_holds_own[] = { "e", "another filter..", "x Del",
+					      "remove the breakpoint", NULL };
 
 const struct view_ops view_holds = {
 	.name = "holds",

@@ -268,7 +268,7 @@ static bool view_jobs_ask_end(const struct jobs *v, struct ui *ui)
 		       "it has not begun to run; :kill ends the agent, :stop the session");
 	} else {
 		snprintf(label, sizeof(label),
-			 "end action #%" PRIu64 "? its agent goes on with an error  (y/n)",
+			 "end action #%" PRIu64 "? Its agent continues with an error  (y/n)",
 			 j->act->id);
 		ui_choose(ui, label, "yn",
 			  &(struct subject){ .source = j->source, .action = j->act->id },

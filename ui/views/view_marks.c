@@ -159,8 +159,8 @@ static void view_marks_paint(const void *self, const struct ui *ui, struct area 
 		grid_put(
 			a, 4, 3, ROLE_DIM,
 			ui->replay
-				? "no marks: m and a letter marks where the cursor is, m Enter with a text"
-				: "no marks: m and a letter marks an event for you, m Enter in the record");
+				? "no bookmarks: m and a letter sets one at the cursor, m Enter one with a text"
+				: "no bookmarks: m and a letter sets a private one, m Enter one in the recording");
 }
 
 /* --- keys ------------------------------------------------------------------------------------- */
@@ -171,7 +171,7 @@ static void remove_own(struct marks *v, struct ui *ui)
 	const struct marked *m = v->l.nr ? &v->mark[v->l.at] : NULL;
 	if (!m || !m->own)
 		ui_say(ui, ROLE_DIM, "%s",
-		       m ? "what is in the record stays there" : "there is no mark");
+		       m ? "bookmarks in the recording stay" : "no bookmark here");
 	else if (own_marks_remove(&ui->find->own[v->source], m->seq, m->key, &err) < 0)
 		ui_say(ui, ROLE_ERROR, "%s", err.text);
 	else

@@ -127,7 +127,7 @@ static const char *view_question_answer_of(const struct question *v, struct sour
 			       ? "nobody answered in time"
 			       : arena_printf(v->arena, "answered: %s", r.what);
 	}
-	return "it does not wait any more";
+	return "it is no longer pending";
 }
 
 static void load_choices(struct question *v, const json_t *list)
@@ -334,7 +334,7 @@ static void view_question_typed(struct ui *ui, const char *text)
 static void view_question_choose(struct question *v, struct ui *ui, size_t n)
 {
 	if (n == 0 || n > v->nr_choices) {
-		ui_say(ui, ROLE_DIM, "there is no choice of that number");
+		ui_say(ui, ROLE_DIM, "no choice has that number");
 		return;
 	}
 	if (!v->seen[n - 1]) {

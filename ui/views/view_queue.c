@@ -238,7 +238,7 @@ static void view_queue_paint(const void *self, const struct ui *ui, struct area 
 				   ? arena_printf(q->arena, "%zu of %zu HELD", q->l.nr, q->all)
 			   : q->l.nr ? arena_printf(q->arena, "%zu HELD", q->l.nr)
 				     : "";
-	draw_title(a, 0, "what waits for you", &(struct piece){ ROLE_HELD, held }, 1);
+	draw_title(a, 0, "pending approvals", &(struct piece){ ROLE_HELD, held }, 1);
 	list_rule(&q->l, a, marks_text(q, ui), q->arena);
 	view_queue_paint_heads(&q->cells, a);
 	for (size_t i = q->l.top; list_sees(&q->l, i, a, &row); i++) {
@@ -248,8 +248,8 @@ static void view_queue_paint(const void *self, const struct ui *ui, struct area 
 	}
 	if (q->l.nr == 0)
 		grid_put(a, LIST_HEAD, 3, ROLE_DIM,
-			 *ui_filter(ui) ? "nothing that waits matches the filter"
-					: "nothing waits for you");
+			 *ui_filter(ui) ? "no pending approval matches the filter"
+					: "no approval is pending");
 	queue_paint_card(q, area_sub(all, q->list_rows, 0, all.rows - q->list_rows, all.cols));
 }
 
@@ -330,7 +330,7 @@ static const char *view_queue_off(const void *self, const struct ui *ui, enum ve
 	if (v == VERB_YES && q->marked.nr > 0)
 		return batch_why_not(&q->marked);
 	if ((v == VERB_YES || v == VERB_NO || v == VERB_TRY) && q->l.nr == 0)
-		return "nothing waits for you";
+		return "no approval is pending";
 	if (v == VERB_TRY || (v == VERB_NO && q->marked.nr == 0))
 		return question ? "it is a question: Enter opens it" : NULL;
 	return NULL;

@@ -42,7 +42,7 @@ struct redo_view {
 	struct arena *arena;
 };
 
-#define RUNS_AGAIN "#%" PRIu64 " runs again, in a box of its own"
+#define RUNS_AGAIN "#%" PRIu64 " runs again in a sandbox of its own"
 
 /* Both beside each other. */
 static bool view_redo_beside(const struct redo_view *v, int cols)
@@ -127,7 +127,7 @@ void redo_promote_ask(struct ui *ui, const struct subject *on)
 			 : "nothing has run again here: r on a command does it");
 	} else if (!b || b->closed) {
 		ui_say(ui, ROLE_DIM,
-		       "the box of the first run has gone: there is nothing to change");
+		       "the sandbox of the first run is closed: nothing can be applied");
 	} else {
 		CLEANUP(arena_release) struct arena ar = ARENA_INIT;
 		const char *label = arena_printf(
@@ -292,18 +292,20 @@ static void gather_sum(struct redo_view *v, struct source *s, const json_t *star
 		gather_end(v, s);
 	} else if (again && again->state == ACT_WAITS) {
 		view_redo_set_state(v, ROLE_HELD, "HELD");
-		text_puts(&v->sum, ROLE_HELD, "it waits for a decision: a looks at it");
+		text_puts(&v->sum, ROLE_HELD, "it is pending: a opens the approval");
 	} else if (again) {
 		view_redo_set_state(v, ROLE_RUN, again->state == ACT_OVER ? "is compared" : "run");
 		text_puts(&v->sum, ROLE_DIM,
 			  "exit status, output and files are compared when it has ended");
 	} else {
 		view_redo_set_state(v, ROLE_DIM, v->there ? "begins" : "not run again yet");
-		text_puts(&v->sum, ROLE_DIM,
-			  v->there ? json_flag(started, "now", false)
-					     ? "a box of its own is made, with the files of now"
-					     : "a box of its own is made, with the files of then"
-				   : "r runs it again, in a box of its own");
+		text_puts(
+			&v->sum, ROLE_DIM,
+			v->there
+				? json_flag(started, "now", false)
+					  ? "it gets a sandbox of its own, with the current files"
+					  : "it gets a sandbox of its own, with the files at that event"
+				: "r runs it again in a sandbox of its own");
 	}
 	redone_lacks(started, &lacks);
 	if (lacks.len)

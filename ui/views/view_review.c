@@ -247,7 +247,7 @@ static void view_review_recalc(void *self, struct ui *ui, struct arena *ar, int 
 	if (v->at >= v->nr_parts)
 		v->at = v->nr_parts ? v->nr_parts - 1 : 0;
 	if (v->nr_parts == 0) {
-		text_puts(&v->text, ROLE_DIM, b ? "no file has changed" : "there is no box yet");
+		text_puts(&v->text, ROLE_DIM, b ? "no file has changed" : "no sandbox yet");
 		return;
 	}
 	const struct part *p = &v->part[v->at];

@@ -223,7 +223,7 @@ static void add_contents(struct tree_view *v, struct source *s, const char *path
 {
 	CLEANUP(buf_release) struct buf b = BUF_INIT;
 	if (e->op == 'D') {
-		text_puts(&v->text, ROLE_DIM, "removed: what it was");
+		text_puts(&v->text, ROLE_DIM, "removed: its last content");
 		text_blank(&v->text);
 	}
 	int64_t size = session_object_size(s->session, &e->id);
@@ -266,7 +266,7 @@ static void make_text(struct tree_view *v, struct source *s, const struct file_e
 	int gutter = want->diff ? 3 : want->blame ? WHO_COLS + NUMBER_COLS + 1 : NUMBER_COLS + 1;
 	text_init(&v->text, &v->kept, want->width, gutter, want->ascii);
 	if (!e || e->dir)
-		text_puts(&v->text, ROLE_DIM, *v->file && !e ? "there is no such file here" : "");
+		text_puts(&v->text, ROLE_DIM, *v->file && !e ? "file not found here" : "");
 	else if (want->diff)
 		add_difference(v, s, path, e);
 	else
@@ -332,12 +332,12 @@ static void view_tree_head(struct tree_view *v, const struct ui *ui, struct sour
 				     : "changed against the base";
 	else
 		v->note =
-			!b ? "there is no box yet"
+			!b ? "no sandbox yet"
 			   : arena_printf(
 				     ar, "as of %s%s", here,
 				     v->f.base
 					     ? ""
-					     : ": what was touched, the base is not in the record");
+					     : ": changed files only; the base is not in the recording");
 }
 
 /* The directory is read again after a new snapshot or on a change of directory. */
@@ -418,7 +418,7 @@ static void view_tree_paint_list(const struct tree_view *v, struct area a)
 	}
 	if (v->f.nr == 0)
 		grid_put(a, LIST_HEAD, 3, ROLE_DIM,
-			 v->f.there ? "nothing is in here" : "there is no such folder here");
+			 v->f.there ? "nothing is in here" : "directory not found here");
 }
 
 /* The authors of the lines on the screen, the first few, each once. */
@@ -530,7 +530,8 @@ static void view_tree_compared(struct ui *ui, const char *text)
 		return;
 	uint64_t at = *text ? place_named(ui, v->source, text) : 0;
 	if (*text && !at) {
-		ui_say(ui, ROLE_ERROR, "there is no mark or event '%s'; :marks lists them", text);
+		ui_say(ui, ROLE_ERROR, "bookmark or event '%s' not found; :marks lists bookmarks",
+		       text);
 		return;
 	}
 	const struct file_entry *e = view_tree_chosen(v);

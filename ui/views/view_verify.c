@@ -160,12 +160,11 @@ static void view_verify_gather_detail(struct verify_view *v, int cols, bool asci
 	const struct line *l = v->l.nr ? &v->line[v->l.at] : NULL;
 	text_init(&v->detail, v->arena, cols - 2, 2, ascii);
 	if (v->nothing)
-		text_puts(&v->detail, ROLE_WARN,
-			  "Nothing is known of this record: r runs the checks.");
+		text_puts(&v->detail, ROLE_WARN, "Not verified yet: r runs the checks.");
 	else if (view_verify_was_stopped(&v->seen))
 		text_puts(
 			&v->detail, ROLE_WARN,
-			"It was stopped before its end: what is not listed has no verdict. r runs the checks again.");
+			"You stopped it: checks that are not listed have no verdict. r runs them again.");
 	else if (v->seen.err.code != ERR_NONE)
 		text_putf(&v->detail, ROLE_ERROR, "it could not be verified to its end: %s",
 			  v->seen.err.text);

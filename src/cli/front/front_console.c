@@ -102,7 +102,7 @@ int front_console(struct cmd_ctx *ctx, const char *path, const char *socket,
 		.hints = fo->coach ? CONSOLE_HINTS_ALL : CONSOLE_HINTS_NEW,
 		.greeting =
 			fo->coach
-				? "Watch: fix runs the failing test. Enter looks inside; a opens what waits for you; ? all keys"
+				? "Watch: fix runs the failing test. Enter looks inside; a opens pending approvals; ? all keys"
 			: fo->watch ? "watching: nothing can be changed from here"
 			: !strcmp(role, "watch")
 				? "this session is shared with you to watch: nothing can be changed from here"

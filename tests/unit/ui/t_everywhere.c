@@ -428,9 +428,9 @@ static void said_where(void)
 {
 	begin(1, 0, false);
 	ui.coach = coach_new(NULL);
-	ok(strstr(shot(), "a shows why and asks"), "a hint names a key");
+	ok(strstr(shot(), "a shows it and asks you"), "a hint names a key");
 	ui_open(&ui, "boxes", &(struct subject){ .source = 2 });
-	ok(!strstr(shot(), "a shows why and asks"), "not where the key means nothing");
+	ok(!strstr(shot(), "a shows it and asks you"), "not where the key means nothing");
 	press("Lv");
 	ok(seen("1 line chosen"), "lines are chosen in the log");
 	ui_open(&ui, "boxes", &(struct subject){ .source = 2 });
@@ -512,10 +512,10 @@ static void going_on(void)
 	press("p");
 	is_str(ui.message, "fix pauses before its next action", "a pause");
 	press("c");
-	is_str(ui.message, "fix waits for a decision about #3: a asks for it", "continue does not replace a pending decision");
+	is_str(ui.message, "fix waits at #3, which is pending approval: a opens it", "continue does not replace a pending decision");
 	static const char *const none[][2] = {
-		{ "$5x\n", "that is no amount of dollars: as 0.50, or usd=0.50" }, { "$steps=0\n", "that is no amount of steps: as 20, or steps=20" },
-		{ "$time=soon\n", "that is no amount of time: as 20m, or time=20m" }, { "$cents=3\n", "not understood: usd=1 time=20m tokens=50000 steps=20 actions=10" },
+		{ "$5x\n", "expected an amount of dollars, like 0.50 or usd=0.50" }, { "$steps=0\n", "expected an amount of steps, like 20 or steps=20" },
+		{ "$time=soon\n", "expected an amount of time, like 20m or time=20m" }, { "$cents=3\n", "not understood: usd=1 time=20m tokens=50000 steps=20 actions=10" },
 	};
 	for (size_t i = 0; i < ARRAY_LEN(none); i++) {
 		press(none[i][0]);

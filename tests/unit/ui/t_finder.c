@@ -220,10 +220,10 @@ static void commands(void)
 	ok(ui.message_role == ROLE_ERROR && strstr(ui.message, "takes no words but the name of an agent or a box: ") && strstr(ui.message, "fix-lexer"), "%s", ui.message);
 	size_t open = ui.depth;
 	keys(":tree nowhere\n");
-	ok(ui.message_role == ROLE_ERROR && strstr(ui.message, "neither a box nor here a file 'nowhere'; boxes: fix-1, "), "%s", ui.message);
+	ok(ui.message_role == ROLE_ERROR && strstr(ui.message, "sandbox or file 'nowhere' not found here; sandboxes: fix-1, "), "%s", ui.message);
 	is_int((long long)ui.depth, (long long)open, "and no other box's files are opened for it");
 	keys(":tree fix-2 nowhere\n");
-	ok(strstr(ui.message, "box 'fix-2' has no file 'nowhere' here"), "%s", ui.message);
+	ok(strstr(ui.message, "sandbox 'fix-2' has no file 'nowhere' here"), "%s", ui.message);
 	keys(":tree fix-2\n");
 	ok(strstr(shot(), "files  process:fix-2"), "the files of the box that is named");
 	keys("\033");
@@ -249,7 +249,7 @@ static void commands(void)
 	is_str(ui_filter(&ui), "kind:exec is:error", "with the search text as its filter");
 	keys("\033\033");
 	keys(":blame nowhere.c\n");
-	ok(strstr(ui.message, "there is no file 'nowhere.c' here"), "%s", ui.message);
+	ok(strstr(ui.message, "file 'nowhere.c' not found here"), "%s", ui.message);
 	keys(":verify x\n");
 	ok(strstr(ui.message, "opens a screen") && strstr(ui.message, "sandglass verify x"), "the message names the screen and the command: %s", ui.message);
 	end();

@@ -71,9 +71,9 @@ static void keys(void)
 	is_int(keymap_verb(IN_LOG, 'g'), VERB_NONE, "a key can mean nothing");
 	is_int(keymap_verb(IN_APPROVAL, 'y'), VERB_YES, "the approval dialog is fixed");
 	is_int(keymap_verb(IN_FLEET, 'Y'), VERB_NONE, "and its verbs exist nowhere else");
-	static const char *const told[] = { "'X' on fleet was kill", "'Ctrl-k' on fleet: there is no verb 'nosuch'",
-					    "'zz' on fleet is no key", "no verb 'approve'", "approval dialog are fixed",
-					    "no screen 'moon'", "'g' on all was first" };
+	static const char *const told[] = { "'X' on fleet was kill", "'Ctrl-k' on fleet: unknown verb 'nosuch'",
+					    "'zz' on fleet: this key", "unknown verb 'approve'", "approval dialog are fixed",
+					    "unknown screen 'moon'", "'g' on all was first" };
 	for (size_t i = 0; i < ARRAY_LEN(told); i++)
 		ok(strstr(buf_cstr(&said), told[i]) != NULL, "told: %s", told[i]);
 	char name[16];

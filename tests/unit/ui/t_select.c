@@ -329,7 +329,7 @@ static void moved_away(void)
 	keys("gvG");
 	ok(strstr(chosen(), "ONE"), "all of a difference: %s", chosen());
 	upto(0);
-	ok(!select_on(&ui) && strstr(ui.message, "has changed"), "a changed difference clears the selection with a message");
+	ok(!select_on(&ui) && strstr(ui.message, "have changed"), "a changed difference clears the selection with a message");
 	is_str(chosen(), "", "nothing is copied");
 	end();
 }

@@ -178,7 +178,7 @@ static void looked_at(void)
 	press(":show 748\n");
 	ok(seen("[v] details") && seen("#748 git commit"), "show N: the same in full");
 	press(":out nothing\n");
-	ok(strstr(ui.message, "out wants the number of an action"), "%s", ui.message);
+	ok(strstr(ui.message, "out needs the number of an action"), "%s", ui.message);
 	press(":shell\n");
 	is_int(ui.wish, WISH_SHELL, "shell: one's own in the box, as s does");
 	ui.wish = WISH_NONE;
