@@ -49,6 +49,7 @@ struct view {
 	char *put_path;
 	struct buf path; /* that is being typed */
 	bool ready, over, overlay, closing, queue, help, typing, title, titled, lost;
+	bool decided; /* here, since the overlay was opened */
 	bool detached, ended, taken, stopped;
 	int status, signals;
 };
@@ -141,6 +142,7 @@ static void overlay_open(struct view *v)
 {
 	CLEANUP(buf_release) struct buf out = BUF_INIT;
 	v->overlay = true;
+	v->decided = false;
 	v->closing = v->queue = v->help = v->typing = false;
 	v->note[0] = 0;
 	v->sure = 0;
@@ -365,13 +367,23 @@ static void on_tty(void *self, uint64_t action, const void *bytes, size_t len)
 	}
 }
 
+/* After your answer the program has the terminal again, unless more of it is pending. */
+static void overlay_show_rest(struct view *v)
+{
+	if (!v->overlay || v->closing)
+		return;
+	if (v->decided && !overlay_waiting(v->state, v->agent))
+		overlay_close(v);
+	else
+		overlay_show(v);
+}
+
 static void terminal_view_on_state(void *self, const json_t *state)
 {
 	struct view *v = self;
 	json_decref(v->state);
 	v->state = json_deep_copy(state);
-	if (v->overlay && !v->closing)
-		overlay_show(v);
+	overlay_show_rest(v);
 	title_look(v);
 }
 
@@ -388,11 +400,11 @@ static void on_view_reply(void *self, uint64_t id, const json_t *result, const s
 			 err ? err->text : json_str(result, "held", "it is pending approval"));
 	} else if (id == v->deciding) {
 		note_put(v, "%s", err ? err->text : "done");
+		v->decided = !err;
 	} else {
 		return;
 	}
-	if (v->overlay && !v->closing)
-		overlay_show(v);
+	overlay_show_rest(v);
 }
 
 static const struct control_client_ops view_ops = { .tty = on_tty,

@@ -80,16 +80,14 @@ to b 'type \x1ca' >/dev/null
 is "$(to b 'wait (rule touch) 30')" ok "a shows the queue, with the rule"
 to b 'type n' >/dev/null
 wait_for 30 sh -c '"$1" events "$2" --json | grep -q "\"kind\":\"action.decided\""' - "$sg" "$s"
-to b 'type q' >/dev/null
-is "$(to b 'wait model: all is done 30')" ok "n denies the oldest: the model hears it, and answers"
+is "$(to b 'wait model: all is done 30')" ok "n denies the oldest, and the overlay closes: the model hears it, and answers"
 like "$(events "$s" | grep '"kind":"action.decided"')" '"decision":"deny"|"verdict":"deny"|deny' "the denial is recorded"
 to b 'type ask two\r' >/dev/null
 wait_for 60 is_held
 to b 'type \x1cy' >/dev/null
 decided() { [ "$(events "$s" | grep -c '"kind":"action.decided"')" = 2 ]; }
 wait_for 30 decided
-to b 'type q' >/dev/null
-is "$(to b 'wait model: I will. 30')" ok "y approves the oldest: the call reaches the agent"
+is "$(to b 'wait model: I will. 30')" ok "y approves the oldest, and the overlay closes: the call reaches the agent"
 to b 'type \x1cd' >/dev/null
 is "$(to b 'status 60')" 0 "and d leaves it"
 to b end >/dev/null
