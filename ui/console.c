@@ -363,6 +363,8 @@ int console_main(const struct console_opts *o, struct err *err)
 		if (o->filter)
 			filter_begin(&c.ui, o->filter);
 		c.ui.limit = o->at;
+		if (o->claims)
+			c.ui.claimed = claimed_new(o->claims, o->claims_self, o->replay);
 		c.ui.slice_us = SLICE_US;
 		for (size_t i = 0; i < o->nr_sources && o->replay; i++)
 			source_keep_way(c.src[i]);

@@ -11,6 +11,7 @@
 #include "base/err.h"
 #include "ui/frame/act.h"
 #include "ui/frame/browse.h"
+#include "ui/frame/claimed.h"
 
 enum { CONSOLE_SOURCES = 64 }; /* sessions on one screen */
 
@@ -65,6 +66,9 @@ struct console_opts {
 	/* A command of the user's own on the host, on this terminal. As shell(). NULL: not
 	 * from here. */
 	int (*host)(void *self, const char *session, const char *cmd, struct err *err);
+	/* The claims of a session's agents (ui/frame/claimed.h); NULL: not from here. */
+	claimed_open_fn *claims;
+	void *claims_self;
 	/* The sessions of the directory (ui/frame/browse.h); NULL: not from here. Without sources
 	 * they are the first screen. */
 	const struct browse *browse;

@@ -1,3 +1,5 @@
+#include "ui/frame/claimed.h"
+#include "ui/rows/outcome.h"
 #include "ui/line_priv.h"
 
 #include <inttypes.h>
@@ -503,6 +505,23 @@ static int print_slowly(struct line *l, const struct line_opts *o, struct err *e
 	return 0;
 }
 
+static void print_outcome(struct source *s, const struct line_opts *o)
+{
+	CLEANUP(buf_release) struct buf text = BUF_INIT;
+	struct outcome how = { .model = &s->model, .unmerged = -1 };
+	json_t *claims = NULL;
+	claimed_wait(o->claims, &claims, &how.unmerged);
+	how.claims = claims;
+	outcome_long(&how, &text);
+	json_decref(claims);
+	char *save = NULL;
+	for (char *line = strtok_r((char *)(uintptr_t)buf_cstr(&text), "\n", &save); line;
+	     line = strtok_r(NULL, "\n", &save)) {
+		line_print_safe(o->out, line);
+		fputc('\n', o->out);
+	}
+}
+
 int line_print(const struct line_opts *o, struct err *err)
 {
 	struct source *s = NULL;
@@ -513,6 +532,8 @@ int line_print(const struct line_opts *o, struct err *err)
 	struct line *l = line_new(s, NULL, o->out, o->json, false);
 	int rc = o->num > 0 ? print_slowly(l, o, err) : line_sync(l, o->to, err);
 	line_free(&l);
+	if (rc == 0 && !o->json && !o->to && !session_live(s->session))
+		print_outcome(s, o);
 	source_close(&s);
 	return rc;
 }

@@ -28,6 +28,9 @@ struct line_opts {
 	uint64_t from, to; /* events with from < seq <= to; to 0 = the end */
 	/* at num/den of the speed at which it went, pauses over 2 s cut; 0 = at once */
 	int num, den;
+	/* of claims and unmerged files (ui/frame/claimed.h), for the summary after the end; owned;
+	 * -1 none. Not with json. */
+	int claims;
 };
 
 /* Prints what is there and returns. */

@@ -1,5 +1,6 @@
 /* sandglass-replay: looks at a session file. It links no driver, no network, no Lua and no loop, so
  * it cannot run a thing. */
+#include <fcntl.h>
 #include <getopt.h>
 #include <inttypes.h>
 #include <locale.h>
@@ -49,7 +50,21 @@ struct options {
 	struct screen_opts s;
 	struct console_opts c;
 	int num, den;
+	int claims; /* --claims; -1 none */
 };
+
+/* Of the first session; the descriptor is handed out once. */
+static int replay_claims(void *self, const char *path)
+{
+	struct options *o = self;
+	int fd = o->claims;
+	bool first = strcmp(path, o->s.path) == 0;
+	if (first)
+		o->claims = -1;
+	if (first && fd >= 0)
+		fcntl(fd, F_SETFL, fcntl(fd, F_GETFL) | O_NONBLOCK);
+	return first ? fd : -1;
+}
 
 static int parse_speed(struct options *o, const char *text, struct err *err)
 {
@@ -78,11 +93,14 @@ static int parse_seq(const char *option, const char *text, uint64_t *out, struct
 static int replay_main_parse(int argc, char **argv, struct options *o, struct err *err)
 {
 	static const struct option names[] = {
-		{ "at", 1, NULL, 'a' },	    { "screen", 1, NULL, 's' }, { "view", 1, NULL, 'v' },
-		{ "size", 1, NULL, 'z' },   { "action", 1, NULL, 'c' }, { "ascii", 0, NULL, 'A' },
-		{ "theme", 1, NULL, 't' },  { "no-tui", 0, NULL, 'l' }, { "screens", 0, NULL, 'S' },
-		{ "follow", 0, NULL, 'F' }, { "json", 0, NULL, 'j' },	{ "step", 0, NULL, 'w' },
-		{ "speed", 1, NULL, 'p' },  { "help", 0, NULL, 'h' },	{ 0 },
+		{ "at", 1, NULL, 'a' },	     { "screen", 1, NULL, 's' },
+		{ "view", 1, NULL, 'v' },    { "size", 1, NULL, 'z' },
+		{ "action", 1, NULL, 'c' },  { "ascii", 0, NULL, 'A' },
+		{ "theme", 1, NULL, 't' },   { "no-tui", 0, NULL, 'l' },
+		{ "screens", 0, NULL, 'S' }, { "follow", 0, NULL, 'F' },
+		{ "json", 0, NULL, 'j' },    { "step", 0, NULL, 'w' },
+		{ "speed", 1, NULL, 'p' },   { "help", 0, NULL, 'h' },
+		{ "claims", 1, NULL, 'm' },  { 0 },
 	};
 	for (int ch; (ch = getopt_long(argc, argv, "h", names, NULL)) != -1;) {
 		switch (ch) {
@@ -133,6 +151,9 @@ static int replay_main_parse(int argc, char **argv, struct options *o, struct er
 			if (parse_speed(o, optarg, err) < 0)
 				return -1;
 			break;
+		case 'm': /* a descriptor of "sandglass replay" */
+			o->claims = (int)strtol(optarg, NULL, 10);
+			break;
 		case 'h':
 			fputs(replay_main_usage, stdout);
 			exit(0);
@@ -154,7 +175,11 @@ static int replay_main_parse(int argc, char **argv, struct options *o, struct er
 int main(int argc, char **argv)
 {
 	struct err err = ERR_INIT;
-	struct options o = { .s = { .rows = 36, .cols = 120 }, .c = { .replay = true } };
+	struct options o = { .s = { .rows = 36, .cols = 120 },
+			     .c = { .replay = true },
+			     .claims = -1 };
+	o.c.claims = replay_claims;
+	o.c.claims_self = &o;
 	log_open("sandglass-replay");
 	hash_init();
 	setlocale(LC_CTYPE, "");
@@ -197,7 +222,8 @@ int main(int argc, char **argv)
 				       .out = json ? json : stdout,
 				       .from = o.c.at ? o.c.at - 1 : 0,
 				       .num = o.num,
-				       .den = o.den };
+				       .den = o.den,
+				       .claims = o.claims };
 		int rc = line_print(&l, &err);
 		if (json && fclose(json) != 0 && rc == 0)
 			rc = err_sys(&err, "cannot write");

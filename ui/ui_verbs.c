@@ -250,6 +250,7 @@ static bool view_verb(struct ui *ui, enum verb v, const struct subject *on)
 	case VERB_BOXES:
 	case VERB_JOBS:
 	case VERB_HANDOVER:
+	case VERB_CLAIMS:
 	case VERB_VERIFY:
 	case VERB_HELP:
 		ui_open(ui, verb_name(v), on);

@@ -6,6 +6,7 @@
 #include "cli/attach_host.h"
 #include "cli/box_verbs.h"
 #include "cli/lib/cmd_priv.h"
+#include "cli/replay_notes.h"
 #include "sessions/orphans.h"
 #include "cli/lib/config.h"
 #include "cli/front/front.h"
@@ -145,6 +146,16 @@ static int start_replay(struct cmd_ctx *ctx, const struct strv *argv)
 	return cmd_fail(ctx, &err);
 }
 
+static void cmd_replay_notes(const char *path, struct strv *argv)
+{
+	int fd = replay_notes_open(path);
+	CLEANUP(free_ptr) char *number = mem_printf("%d", fd);
+	if (fd < 0)
+		return;
+	strv_push(argv, "--claims");
+	strv_push(argv, number);
+}
+
 int cmd_replay(struct cmd_ctx *ctx)
 {
 	CLEANUP(free_ptr) char *path = NULL;
@@ -180,6 +191,8 @@ int cmd_replay(struct cmd_ctx *ctx)
 		strv_push(&argv, "--no-tui");
 	if (cmd_has(ctx, "step"))
 		strv_push(&argv, "--step");
+	if (!ctx->json && !cmd_has(ctx, "screen"))
+		cmd_replay_notes(path, &argv);
 	if (ctx->json)
 		strv_push(&argv, "--json");
 	strv_push(&argv, path);
@@ -206,6 +219,8 @@ int replay_at(struct cmd_ctx *ctx, const char *path, uint64_t seq)
 		strv_push(&argv, "--no-tui");
 	if (ctx->json)
 		strv_push(&argv, "--json");
+	else
+		cmd_replay_notes(path, &argv);
 	strv_push(&argv, path);
 	int status = start_replay(ctx, &argv);
 	strv_release(&argv);

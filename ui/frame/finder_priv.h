@@ -7,7 +7,7 @@
 #include "ui/frame/own_marks.h"
 #include "ui/frame/prompt.h"
 
-enum { FINDER_VIEWS = 24, FINDER_SOURCES = 64, FINDER_CHOICES = 24 };
+enum { FINDER_VIEWS = 32, FINDER_SOURCES = 64, FINDER_CHOICES = 24 };
 
 struct view_filter {
 	char *text;

@@ -1,4 +1,6 @@
 #include "ui/frame/transport.h"
+#include "ui/frame/claimed.h"
+#include "ui/rows/outcome.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -310,9 +312,23 @@ static void transport_play(struct ui *ui, bool on)
 	ui->transport.left_us = 0;
 }
 
+void transport_summary(struct ui *ui)
+{
+	const struct source *s = record_of(ui);
+	CLEANUP(buf_release) struct buf text = BUF_INIT;
+	if (!s || session_live(s->session))
+		return;
+	const struct outcome o = { .model = &s->model,
+				   .claims = claimed_list(ui, 0),
+				   .unmerged = claimed_unmerged(ui, 0) };
+	outcome_short(&o, &text);
+	ui_say(ui, ROLE_TEXT, "%s", buf_cstr(&text));
+}
+
 static bool end_of_play(struct ui *ui)
 {
 	transport_follow(ui);
+	transport_summary(ui);
 	return true;
 }
 

@@ -17,6 +17,8 @@ void transport_seek(struct ui *ui, const char *to);
 void transport_jump(struct ui *ui, char kind, const char *word, int by);
 /* Plays on up to ui->mono_us. True if the cursor has moved or playing has ended. */
 bool transport_tick(struct ui *ui);
+/* Says how the session went and how to continue: at its end. */
+void transport_summary(struct ui *ui);
 void transport_go(struct ui *ui, uint64_t seq);
 /* the same in another session; 0 its end */
 uint64_t transport_limit(const struct ui *ui, size_t source);

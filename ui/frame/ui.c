@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "ui/frame/claimed.h"
 #include "ui/frame/coach.h"
 #include "ui/frame/finder.h"
 #include "ui/frame/prompt.h"
@@ -16,7 +17,7 @@
 #include "ui/frame/verifying.h"
 #include "ui/rows/row.h"
 
-enum { CALM_US = 10000000, REST_US = 1000000 };
+enum { CALM_US = 10000000, REST_US = 1000000, CLAIMED_US = 100000 };
 
 void ui_init(struct ui *ui, struct source **src, const struct act *act, size_t nr, int rows,
 	     int cols, bool ascii)
@@ -50,6 +51,7 @@ void ui_release(struct ui *ui)
 	grid_release(&ui->grid);
 	finder_free(ui->find);
 	coach_free(ui->coach);
+	claimed_free(&ui->claimed);
 	ui_leave_free(ui);
 	verifying_free(&ui->verifying);
 	free(ui->message);
@@ -383,6 +385,11 @@ bool ui_reading(const struct ui *ui)
 bool ui_sync(struct ui *ui)
 {
 	bool news = read_sources(ui);
+	if (claimed_look(ui)) {
+		news = ui->stale = true;
+		if (ui->replay && !ui->limit && !*ui->message)
+			transport_summary(ui);
+	}
 	while (ui->depth > 1 && ui_top(ui)->ops->finished &&
 	       ui_top(ui)->ops->finished(ui_top(ui)->self, ui))
 		ui_back(ui);
@@ -613,6 +620,8 @@ int64_t ui_next(const struct ui *ui)
 	if (!ui->replay && ui->counted.at_us > 0 && ui->counted.shown != events_of(ui) &&
 	    next > calm_until(&ui->counted))
 		next = calm_until(&ui->counted);
+	if (claimed_comes(ui) && next > ui->mono_us + CLAIMED_US)
+		next = ui->mono_us + CLAIMED_US;
 	if (ui->playing && ui->transport.next_us < next)
 		next = ui->transport.next_us;
 	for (size_t i = 0; i < ui->nr_src && !ui->replay; i++) {

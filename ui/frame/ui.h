@@ -33,6 +33,7 @@ struct finder;
 struct verifying;
 struct coach;
 struct browse;
+struct claimed;
 
 /* A number that would move with every line of output, and cost as many bytes as a short line: it is
  * shown anew at once when it is of something else, a second after it has come to rest, else every
@@ -88,6 +89,7 @@ struct ui {
 	unsigned nr_shown; /* grows with every change of the top screen */
 	struct prompt prompt;
 	struct finder *find;	     /* filters, search, marks, history: finder.h */
+	struct claimed *claimed;     /* owned; NULL: claims can't be checked here */
 	const struct browse *browse; /* borrowed; NULL: other sessions can't be listed here */
 	struct coach *coach;	     /* owned; NULL: no hints (coach.h) */
 	int64_t now_us;		     /* wall: what ages are counted to */

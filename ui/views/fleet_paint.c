@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "ui/views/fleet.h"
+#include "ui/frame/claimed.h"
 #include "ui/term/fmt.h"
 #include "ui/frame/finder.h"
 
@@ -63,6 +64,8 @@ static void paint_agent(const struct fleet *f, const struct ui *ui, struct area 
 	const char *state = agent_state_word(l->state);
 	if (l->moved)
 		grid_put(a, row, 0, ROLE_DIM, "~");
+	if (claimed_failing(ui, l->source, l->agent)) /* said what the recording does not show */
+		grid_put(a, row, 0, ROLE_FAILED, "C");
 	grid_put(a, row, 1, r, arena_printf(ar, "%c", agent_state_sign(l->state)));
 	if (l->state != AGENT_PAUSED && !l->agent->ended && (l->agent->paused || m->paused_all))
 		grid_put(a, row, 2, ROLE_PAUSED, "="); /* and paused besides */

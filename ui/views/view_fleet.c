@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "ui/frame/claimed.h"
 #include "ui/views/approve.h"
 #include "ui/views/fleet.h"
 #include "ui/term/fmt.h"
@@ -136,7 +137,7 @@ static void view_fleet_gather_title(struct fleet *f, struct ui *ui, int cols, st
 					       : "");
 	view_fleet_add_piece(f, ROLE_HELD, held ? arena_printf(ar, "%zu HELD", held) : "");
 	view_fleet_add_piece(f, ROLE_DIM,
-			     count[AGENT_IDLE] ? arena_printf(ar, "%zu wait", count[AGENT_IDLE])
+			     count[AGENT_IDLE] ? arena_printf(ar, "%zu idle", count[AGENT_IDLE])
 					       : "");
 	view_fleet_add_piece(
 		f, ROLE_PAUSED,
@@ -144,6 +145,15 @@ static void view_fleet_gather_title(struct fleet *f, struct ui *ui, int cols, st
 	view_fleet_add_piece(
 		f, ROLE_FAILED,
 		count[AGENT_FAILED] ? arena_printf(ar, "%zu failed", count[AGENT_FAILED]) : "");
+	size_t claims = 0;
+	for (size_t i = 0; i < ui->nr_src; i++)
+		for (size_t k = 0; k < ui->src[i]->model.nr_agents; k++)
+			claims += claimed_failing(ui, i, &ui->src[i]->model.agent[k]);
+	view_fleet_add_piece(
+		f, ROLE_FAILED,
+		claims ? arena_printf(ar, "%s (K)",
+				      fmt_plural(ar, (int64_t)claims, "claim fails", "claims fail"))
+		       : "");
 	view_fleet_add_piece(f, ROLE_TEXT,
 			     limit ? arena_printf(ar, "%s/%s", fmt_cost(ar, uusd, f->cost_unknown),
 						  fmt_money(ar, limit))

@@ -1,5 +1,7 @@
 #include "cli/front/front_console.h"
 
+#include <errno.h>
+#include <fcntl.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,6 +15,7 @@
 #include "cli/front/front_looks.h"
 #include "cli/front/front_terminal.h"
 #include "cli/front/host_command.h"
+#include "base/fd.h"
 #include "ui/console.h"
 #include "ui/term/foreground.h"
 
@@ -68,6 +71,37 @@ static int own_terminal(void *self, const char *session, const char *agent, stru
 	return WIFEXITED(status) ? WEXITSTATUS(status) : 1;
 }
 
+/* "sandglass claims --json FILE", of which we read: a grandchild, so that nothing waits for it. */
+static int own_claims(void *self, const char *path)
+{
+	int fds[2];
+	(void)self;
+	if (pipe2(fds, O_CLOEXEC | O_NONBLOCK) < 0)
+		return -1;
+	pid_t pid = fork();
+	if (pid == 0) {
+		sigset_t none;
+		int null = open("/dev/null", O_RDWR);
+		if (fork() != 0)
+			_exit(0);
+		sigemptyset(&none);
+		sigprocmask(SIG_SETMASK, &none, NULL);
+		setpgid(0, 0);
+		dup2(null, 0);
+		dup2(fds[1], 1);
+		dup2(null, 2);
+		execl("/proc/self/exe", "sandglass", "claims", "--json", "--", path, (char *)NULL);
+		_exit(127);
+	}
+	close(fds[1]);
+	if (pid > 0)
+		while (waitpid(pid, NULL, 0) < 0 && errno == EINTR)
+			;
+	else
+		fd_close(&fds[0]);
+	return fds[0];
+}
+
 /* A command of the user's own on the host. Not before the record has it; its end follows. */
 static int own_host(void *self, const char *session, const char *cmd, struct err *err)
 {
@@ -95,6 +129,7 @@ int front_console(struct cmd_ctx *ctx, const char *path, const char *socket,
 		.source = &src,
 		.nr_sources = 1,
 		.browse = front_browse_ops(browse),
+		.claims = own_claims,
 		.shell = fo->watch || *role ? NULL : own_shell,
 		.terminal = fo->watch || *role ? NULL : own_terminal,
 		.host = fo->trust && !*role ? own_host : NULL,
@@ -183,6 +218,7 @@ int front_console_all(struct cmd_ctx *ctx, const struct front_opts *fo)
 		.source = src,
 		.nr_sources = nr,
 		.browse = front_browse_ops(browse),
+		.claims = own_claims,
 		.greeting = all_greeting(fo),
 		.more_fd = fleet_watch_fd(f),
 		.more = fleet_watch_next,

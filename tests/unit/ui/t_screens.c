@@ -6,6 +6,9 @@
 #include "fake_session.h"
 #include "fake_waivers.h"
 #include "tap.h"
+#include <fcntl.h>
+#include <unistd.h>
+#include "ui/frame/claimed.h"
 #include "ui/frame/coach.h"
 #include "ui/term/term.h"
 #include "ui/frame/ui.h"
@@ -224,6 +227,9 @@ static const struct {
 	{ "sessions-80x24-ascii", "fleet", 80, 24, true, "fleet", 0, "jjD" },
 	{ "sessions-none-80x24", "fleet", 80, 24, false, "fleet", 0, "" },
 	{ "sessions-help-80x24", "fleet", 80, 24, false, "fleet", 0, "?" },
+	{ "claims-120x36", "fleet", 120, 36, false, "claims", 0, "jj" },
+	{ "claims-80x24-ascii", "fleet", 80, 24, true, "claims", 0, "j" },
+	{ "claims-fleet-80x24", "fleet", 80, 24, false, "fleet", 0, "" },
 	{ "found-120x36", "fleet", 120, 36, false, "fleet", 0, "/warning\n" },
 	{ "found-80x24-ascii", "fleet", 80, 24, true, "fleet", 0, "/warning\nj" },
 };
@@ -268,6 +274,28 @@ static int64_t stands(void)
 	return 1000000;
 }
 
+/* For "claims-": of the first and of the last agent. */
+static int fake_claims(void *self, const char *path)
+{
+	const struct source *s = self;
+	const struct model *m = &s->model;
+	int fds[2];
+	(void)path;
+	if (pipe2(fds, O_NONBLOCK) < 0)
+		return -1;
+	for (size_t i = 0; i < m->nr_agents; i++)
+		if (m->agent[i].ended || i == 0)
+			dprintf(fds[1],
+				"{\"agent\":\"%s\",\"agent_id\":%d,\"event\":30,\"kind\":\"tests\",\"text\":\"All 118 tests pass.\","
+				"\"verdict\":\"supported\",\"evidence\":[31,93]}\n"
+				"{\"agent\":\"%s\",\"agent_id\":%d,\"event\":30,\"kind\":\"files\",\"text\":\"I created `notes.md` and committed "
+				"everything that the task asked for.\",\"verdict\":\"contradicted\",\"why\":\"no file notes.md was written\","
+				"\"evidence\":[543]}\n",
+				m->agent[i].name, (int)m->agent[i].id, m->agent[i].name, (int)m->agent[i].id);
+	close(fds[1]);
+	return fds[0];
+}
+
 static void draw(size_t i, struct buf *out)
 {
 	struct err err = ERR_INIT;
@@ -292,6 +320,8 @@ static void draw(size_t i, struct buf *out)
 	ui_init(&ui, all, acts ? &act : NULL, browses ? 0 : beside ? 2 : 1, cases[i].rows, cases[i].cols, cases[i].ascii);
 	ui.limit = cases[i].limit;
 	ui.clock = stands;
+	if (strncmp(cases[i].name, "claims-", 7) == 0)
+		ui.claimed = claimed_new(fake_claims, s, true);
 	if (browses) {
 		ui.now_us = FAKE_NOW_US;
 		ui_begin_browse(&ui, &fake_browse);
