@@ -34,7 +34,7 @@ b=$(sqlite3 -readonly "$file" "SELECT json_extract(body, '$.name') FROM event WH
 cli=$("$SANDGLASS" diff "$file#300" "$file#1200" --box "$b" --stat 2>"$t/out" | sed -nE 's/^([AMDTm])  ([^ ]+) .*/\1 \2/p' | sort)
 is "$(by 1200 agent 'diff 300 1200' | shown)" "$cli" 'files between two events, as the one program says'
 is "$(by 300 'mark f' 1200 'mark g' agent 'diff f g' | shown)" "$cli" 'and between two marks'
-like "$(by 'diff nowhere')" "no mark or event 'nowhere'" 'an unknown place is reported'
+like "$(by 'diff nowhere')" "bookmark or event 'nowhere' not found" 'an unknown place is reported'
 like "$(by 800 timeline)" 'exec +\|.*\|' 'lanes over time'
 like "$(by 'ruler tokens' timeline)" 'tokens +\|.*\|' 'which count the requested values'
 like "$(by 900 out)" '^  cc -O2' 'output as of the cursor'
@@ -111,7 +111,7 @@ says "$t/newer.glass" 'newer' 'a newer format'
 says "$t/cut.glass" 'cut.glass' 'the beginning of a file'
 for wrong in '--at zz' '--screen -5' '--action 4x'; do
 	"$replay" $wrong "$file" </dev/null >"$t/out" 2>&1
-	like "$?$(cat "$t/out")" '^2.*is no event.s number' "$wrong: one line, nothing shown"
+	like "$?$(cat "$t/out")" '^2.*expected the number of an event' "$wrong: one line, nothing shown"
 done
 crashed=0
 for i in $(seq 12); do # a stretch is noise: whatever can be read is shown, or one line says why not
