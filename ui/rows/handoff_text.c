@@ -168,7 +168,7 @@ static void text_boxes(const json_t *h, struct buf *out)
 	size_t changed = 0;
 	for (size_t i = 0; i < json_array_size(list); i++)
 		changed += json_int(json_array_get(list, i), "changed_files", 0) > 0;
-	handoff_text_head(out, "SANDSANDSANDSANDBOXES WITH CHANGES", changed, "none");
+	handoff_text_head(out, "SANDBOXES WITH CHANGES", changed, "none");
 	for (size_t i = 0; i < json_array_size(list); i++) {
 		const json_t *o = json_array_get(list, i);
 		int64_t n = json_int(o, "changed_files", 0),
