@@ -240,8 +240,8 @@ static void commands(void)
 	ok(strstr(ui.message, "sql:"), "no SQL over a fixture: %s", ui.message);
 	keys(":export\n");
 	ok(strstr(ui.message, "sandglass export"), "%s", ui.message);
-	keys(":claims\n");
-	ok(strstr(ui.message, "in another terminal: sandglass claims s-0192ab"), "the message gives the whole command line: %s", ui.message);
+	keys(":report\n");
+	ok(strstr(ui.message, "in another terminal: sandglass report s-0192ab"), "the message gives the whole command line: %s", ui.message);
 	keys(":when isdigit(peek\n");
 	ok(strstr(ui.message, "sandglass when --at s-0192ab isdigit(peek"), "with the typed expression: %s", ui.message);
 	keys(":search kind:exec is:error\n");
