@@ -368,7 +368,7 @@ static void print_event(struct cmd_ctx *ctx, struct session *s, const struct eve
 		return;
 	}
 	if (ev->kind == EV_ACTION_REQUESTED && !ctx->verbose &&
-	    show_card(ctx, session_path(s), ev->seq)) {
+	    (show_card(ctx, session_path(s), ev->seq) || show_call(ctx, body))) {
 		if (!ctx->quiet)
 			fputs("the request as recorded: --verbose\n", ctx->out);
 		return;
@@ -423,8 +423,10 @@ static int cmd_show_print_action(struct cmd_ctx *ctx, struct session *s, uint64_
 	}
 	arena_release(&arena);
 	feed_free(&feed);
-	if (!ctx->json)
+	if (!ctx->json) {
+		show_call_output(ctx, s, action);
 		show_times_snapshot(&times, s);
+	}
 	print_times(ctx, &times);
 	show_times_release(&times);
 	uint64_t bytes = 0;

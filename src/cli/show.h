@@ -24,6 +24,11 @@ struct cmd_ctx;
 /* Prints a merge with its files, drift, conflicts, and tests, or a write or edit with its
  * difference. Returns false, with nothing printed, if @action of the file @path has no card. */
 bool show_card(struct cmd_ctx *ctx, const char *path, uint64_t action);
+/* Prints the arguments of a command or tool call, and what the agent said before it. Returns false,
+ * with nothing printed, if @body is neither. */
+bool show_call(struct cmd_ctx *ctx, const json_t *body);
+/* Prints its output; the middle of a long one, and what is over 256 KiB, is left out. */
+void show_call_output(struct cmd_ctx *ctx, struct session *s, uint64_t action);
 /* bars, or one object of microseconds */
 int show_session_time(struct cmd_ctx *ctx, struct session *s);
 

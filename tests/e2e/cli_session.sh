@@ -40,6 +40,11 @@ unlike "$("$sg" events "$id")" $'\033' 'no escape reaches the screen'
 
 a=$("$sg" events "$id" --filter 'kind:exec' --json | sed 's/.*"seq":\([0-9]*\),.*/\1/' | head -1)
 like "$("$sg" show "$id#$a")" 'kind +action.requested' 'show an action'
+b=$("$sg" events "$id" --json | jq -r 'select(.kind == "action.requested" and .body.kind == "exec" and .body.args) | .seq' | head -1)
+b=${b:-$a}
+is "$("$sg" show "$id#$b" | grep -c '^{')" 0 'for reading: no JSON'
+is "$("$sg" show "$id#$b" --verbose | grep -c '^{$')" 1 '--verbose: the recorded request'
+is "$("$sg" show "$id#$b" --json | head -1 | jq -r .kind)" action.requested '--json: the raw event'
 "$sg" out "$id#$a" >"$t/o1" 2>"$t/e1"
 is $? 0 'out'
 "$sg" out "$id#$a" -f >"$t/o2" 2>"$t/e2"
