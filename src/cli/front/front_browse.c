@@ -34,6 +34,7 @@ struct front_browse {
 	struct verdicts *verdicts;
 	struct browse_row *row; /* as the screen shows them */
 	size_t nr;
+	bool finished; /* asked once for what the catalog lacks */
 	pid_t job;
 	int job_fd;
 	struct buf job_text; /* read, not given out yet */
@@ -114,6 +115,9 @@ static size_t browse_list(void *self)
 	if (session_files_list(&f->files, f->ctx->sessions, &none) < 0 ||
 	    control_list(&ids, &none) < 0)
 		none = ERR_INIT;
+	if (!f->finished)
+		catalog_finish_later(f->catalog, &f->files, f->ctx->sessions);
+	f->finished = true;
 	f->row = mem_calloc(f->files.nr + 1, sizeof(*f->row));
 	f->nr = 0;
 	size_t live = 0;
