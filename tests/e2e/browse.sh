@@ -23,7 +23,8 @@ live=$("$sg" run -d live.lua --name live </dev/null 2>&1 | grep -oE 's-[0-9a-z]+
 tm -f /dev/null new-session -d -s a -x 80 -y 24 "LC_ALL=C.UTF-8 $sg; echo left; exec sleep 60"
 wait_for 10 shows '3 sessions$'
 ok $? 'it lists three sessions'
-is "$(sed -n 4p "$t/screen" | grep -cE '^ > running .* live ')" 1 'the one that runs is on top'
+wait_for 5 shows "^ > running "
+is "$(sed -n 4p "$t/screen" | grep -cE '^ > running .* live( |$)')" 1 'the one that runs is on top'
 is "$(sed -n 5p "$t/screen" | grep -cE '^ x failed .* bad')" 1 'then the newest'
 keys j j C
 verified() { [ "$("$sg" ls done --json | jq -r .verified)" = verified ]; }
