@@ -70,6 +70,7 @@ ok $? 'q leaves'
 if [ -x "$make" ]; then
 	for seed in $(seq 40); do "$make" "$t/sessions" "n$seed" 60 2 "$seed" >/dev/null; done
 	tm kill-server
+	tm() { tmux -S "$t/tmux2" "$@"; } # the first server may still be ending
 	tm -f /dev/null new-session -d -s a -x 80 -y 24 "TERM=vt100 $sg --color never; echo left; exec sleep 60"
 	wait_for 10 shows '42 sessions$'
 	ok $? 'many, without color'
