@@ -124,6 +124,8 @@ static char *catalog_row_glance(struct session *s, const json_t *details, struct
 	summary_from_json(&m, json_object_get(details, "summary"));
 	json_put(o, "agents",
 		 json_incref(json_object_get(json_object_get(details, "traits"), "agents")));
+	json_put(o, "labels",
+		 json_incref(json_object_get(json_object_get(details, "traits"), "labels")));
 	summary_put_cost(o, m.cost_uusd, m.cost_unknown);
 	json_put_int(o, "failed", (int64_t)m.failed);
 	json_put_int(o, "denied", (int64_t)(m.denied + m.denied_by_rule));

@@ -7,6 +7,7 @@
 #include "base/mem.h"
 #include "catalog/catalog_priv.h"
 #include "catalog/traits.h"
+#include "sessions/labels.h"
 
 #define DAY_US (INT64_C(86400) * 1000000)
 
@@ -36,8 +37,16 @@ static bool choice_has(const json_t *traits, const char *key, const char *text, 
 	return false;
 }
 
+static bool choice_asks_traits(const struct session_choice *w)
+{
+	return w->agent || w->model || w->repo || w->labels;
+}
+
 static bool choice_by_traits(const struct session_choice *w, const json_t *traits)
 {
+	for (size_t i = 0; i < w->labels; i++)
+		if (!labels_match(json_object_get(traits, "labels"), w->label[i]))
+			return false;
 	return (!w->agent || choice_has(traits, "agents", w->agent, true)) &&
 	       (!w->model || choice_has(traits, "models", w->model, false)) &&
 	       (!w->repo || choice_has(traits, "repos", w->repo, false));
@@ -59,7 +68,7 @@ static bool choice_by_file(const struct session_choice *w, const char *path)
 		return true;
 	if (session_event(s, 1, &ev, &arena, &none) == 0)
 		takes = choice_by_time(w, ev.ts_us);
-	if (takes && (w->agent || w->model || w->repo)) {
+	if (takes && choice_asks_traits(w)) {
 		CLEANUP(json_release) json_t *traits = session_traits(s, &none);
 		takes = !traits || choice_by_traits(w, traits);
 	}
@@ -70,14 +79,14 @@ static bool choice_by_file(const struct session_choice *w, const char *path)
 
 bool session_choice_any(const struct session_choice *w)
 {
-	return w->since_us || w->until_us || w->agent || w->model || w->repo;
+	return w->since_us || w->until_us || choice_asks_traits(w);
 }
 
 bool session_choice_takes(const struct session_choice *w, const struct catalog *c,
 			  const struct session_file *f)
 {
 	const struct shard_session *known;
-	bool by_traits = w->agent || w->model || w->repo;
+	bool by_traits = choice_asks_traits(w);
 	if (!by_traits && !w->since_us && !w->until_us)
 		return true;
 	if (choice_too_far(w, f))

@@ -6,9 +6,13 @@
 #include "catalog/catalog.h"
 #include "check/past.h"
 
+enum { CHOICE_LABELS = 32 };
+
 struct session_choice {
 	int64_t since_us, until_us;	  /* 0: not asked */
 	const char *agent, *model, *repo; /* borrowed; NULL: not asked */
+	const char *label[CHOICE_LABELS]; /* borrowed; all must match */
+	size_t labels;
 };
 bool session_choice_any(const struct session_choice *w); /* was anything asked? */
 /* One that can't be read is taken, so that the command names it. */

@@ -57,6 +57,7 @@ static void digest_count(struct digest *d, struct session *s)
 	if (traits && summary_counts(s, &m, &none) == 0 && unmerged_read(&u, s, &none) == 0) {
 		digest_summary(d, &m);
 		d->agents = json_incref(json_object_get(traits, "agents"));
+		d->labels = json_incref(json_object_get(traits, "labels"));
 		d->unmerged = unmerged_files(&u);
 		d->counted = true;
 	}
@@ -85,6 +86,7 @@ static bool digest_catalogued(struct digest *d, const struct catalog *c,
 	d->begun_us = known->begun_us;
 	d->last_us = known->last_us;
 	d->agents = json_incref(json_object_get(o, "agents"));
+	d->labels = json_incref(json_object_get(o, "labels"));
 	d->counted = true;
 	return true;
 }
@@ -129,6 +131,7 @@ void digest_release(struct digest *d)
 {
 	free(d->why);
 	json_decref(d->agents);
+	json_decref(d->labels);
 	*d = (struct digest){ 0 };
 }
 

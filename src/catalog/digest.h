@@ -15,6 +15,7 @@ struct digest {
 	/* false: the figures below could not be read; all are 0 */
 	bool counted;
 	json_t *agents;	   /* names without repetition */
+	json_t *labels;	   /* sessions/labels.h */
 	int64_t cost_uusd; /* with cost_unknown: the least that it can be */
 	bool cost_unknown;
 	uint64_t failed;   /* actions that ended with an error */

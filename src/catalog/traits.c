@@ -5,6 +5,7 @@
 
 #include "base/mem.h"
 #include "query/sql.h"
+#include "sessions/labels.h"
 #include "wire/event.h"
 
 static const char traits_names[] =
@@ -57,6 +58,10 @@ static int traits_fill(struct session *s, json_t *traits, struct err *err)
 		if (t.cell[i])
 			traits_add(traits, t.cell[i], t.cell[i + 1]);
 	sql_table_release(&t);
+	json_t *labels = session_labels(s, err);
+	if (!labels)
+		return -1;
+	json_put(traits, "labels", labels);
 	int rc = sql_own(s, traits_boxes, SIZE_MAX, &t, err);
 	if (rc < 0)
 		return -1;

@@ -6,7 +6,7 @@
 #include "base/json.h"
 #include "record/read/session.h"
 
-/* {"agents": [...], "models": [...], "repos": [...]}: names without repetition, of a repository
+/* {"agents": [...], "models": [...], "repos": [...], "labels": {}}: names without repetition, of a repository
  * its name and its directory. Returns owned; NULL with @err. */
 json_t *session_traits(struct session *s, struct err *err) NODISCARD;
 

@@ -5,6 +5,7 @@
 
 #include "base/clock.h"
 #include "cli/lib/cmd_priv.h"
+#include "sessions/labels.h"
 
 /* "2026-11-21" or "2026-11-21T10:30", of the local zone. */
 static bool choice_options_date(const char *text, int64_t *us_out)
@@ -47,6 +48,14 @@ int session_choice_read(struct cmd_ctx *ctx, struct session_choice *out, struct 
 	*out = (struct session_choice){ .agent = cmd_opt(ctx, "agent"),
 					.model = cmd_opt(ctx, "model"),
 					.repo = cmd_opt(ctx, "repo") };
+	const char *label;
+	for (size_t i = 0; (label = command_opt_nth(ctx->line, "label", i)); i++) {
+		if (i == CHOICE_LABELS)
+			return err_set(err, ERR_USAGE, "--label: at most %d", CHOICE_LABELS);
+		if (labels_wish_check(label, err) < 0)
+			return -1;
+		out->label[out->labels++] = label;
+	}
 	return choice_options_time(ctx, "since", &out->since_us, err) < 0
 		       ? -1
 		       : choice_options_time(ctx, "until", &out->until_us, err);

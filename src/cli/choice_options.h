@@ -1,4 +1,5 @@
-/* The options that choose sessions: --since, --until, --agent, --model, and --repo. */
+/* The options that choose sessions: --since, --until, --agent, --model, --repo, and
+ * --label. */
 #ifndef CLI_CHOICE_OPTIONS_H
 #define CLI_CHOICE_OPTIONS_H
 

@@ -108,7 +108,8 @@ int cmd_ls(struct cmd_ctx *ctx)
 	if (inside && session_choice_any(&choice))
 		return cmd_usage(
 			ctx,
-			"--since, --until, --agent, --model, and --repo can't be combined with --waiting, --agents, or --snapshots");
+			"--since, --until, --agent, --model, --repo, and --label can't be combined "
+			"with --waiting, --agents, or --snapshots");
 	if (cmd_has(ctx, "waiting"))
 		return ls_waiting(ctx);
 	if (cmd_has(ctx, "agents") || cmd_has(ctx, "snapshots"))

@@ -265,9 +265,9 @@ static int search_all(struct search *q, struct err *err)
 	struct session_files files = SESSION_FILES_INIT;
 	const char *in = cmd_opt(q->ctx, "in");
 	if (in && session_choice_any(&q->choice))
-		return err_set(
-			err, ERR_USAGE,
-			"--in can't be combined with --since, --until, --agent, --model, or --repo");
+		return err_set(err, ERR_USAGE,
+			       "--in can't be combined with --since, --until, --agent, --model, "
+			       "--repo, or --label");
 	if (in) {
 		CLEANUP(free_ptr) char *path = NULL;
 		if (session_find(q->ctx->sessions, in, &path, err) < 0)

@@ -13,6 +13,7 @@
 #include "cli/deny_filter.h"
 #include "cli/show.h"
 #include "cli/front/fork_models.h"
+#include "sessions/labels.h"
 #include "sessions/sessions.h"
 #include "sessions/unmerged.h"
 #include "sessions/live.h"
@@ -536,6 +537,27 @@ static int take_redact(struct cmd_ctx *ctx, struct aim *a, struct err *err)
 	return 0;
 }
 
+/* SESSION LABEL..., or with --in only labels; @words: the labels. */
+static int take_label(struct cmd_ctx *ctx, struct aim *a, struct err *err)
+{
+	const char *in = cmd_opt(ctx, "in"), *named = in ? in : cmd_word(ctx, 0);
+	struct session *s;
+	for (size_t i = in ? 0 : 1; cmd_word(ctx, i); i++)
+		strv_push(&a->boxes, cmd_word(ctx, i));
+	if (!a->boxes.nr)
+		return err_set(err, ERR_USAGE, "label: missing argument: LABEL");
+	CLEANUP(json_release)
+	json_t *good = labels_change((const char *const *)a->boxes.item, a->boxes.nr, true, err);
+	if (!good || session_find(ctx->sessions, named, &a->path, err) < 0 ||
+	    session_open(&s, a->path, err) < 0)
+		return -1;
+	a->session = mem_strdup(session_id(s));
+	if (session_live(s))
+		free_ptr(&a->path);
+	session_close(&s);
+	return 0;
+}
+
 static bool cmd_send_sure(struct cmd_ctx *ctx)
 {
 	char line[16];
@@ -602,13 +624,19 @@ int cmd_send(struct cmd_ctx *ctx)
 	bool merge = !strcmp(ctx->command->name, "merge"),
 	     undo = !strcmp(ctx->command->name, "undo");
 	bool redact = !strcmp(ctx->command->name, "redact"),
-	     apply = !strcmp(ctx->command->name, "apply");
+	     apply = !strcmp(ctx->command->name, "apply"),
+	     label = !strcmp(ctx->command->name, "label");
 	int status;
 	if (apply && cmd_word(ctx, 0) && !strncmp(cmd_word(ctx, 0), "s-", 2) &&
 	    !strchr(cmd_word(ctx, 0), '#'))
 		return fork_apply(ctx);
 	config_user(ctx);
-	if (redact && take_redact(ctx, &a, &err) < 0)
+	if (label && take_label(ctx, &a, &err) < 0)
+		status = cmd_fail(ctx, &err);
+	else if (label && a.path)
+		status = offline_edit_label(ctx, a.path, (const char *const *)a.boxes.item,
+					    a.boxes.nr);
+	else if (redact && take_redact(ctx, &a, &err) < 0)
 		status = cmd_fail(ctx, &err);
 	else if (redact && !cmd_send_sure(ctx))
 		status = cmd_fail_with(ctx, EXIT_UNSUCCESSFUL,

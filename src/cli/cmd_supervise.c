@@ -70,6 +70,7 @@ int cmd_supervise(struct cmd_ctx *ctx)
 		.share = json_str(j, "share", NULL),
 		.budget = json_object_get(j, "budget"),
 		.roots = json_object_get(j, "roots"),
+		.labels = json_object_get(j, "labels"),
 		.box = json_object_get(j, "box"),
 		.hash_only = (const char *const *)hash_only,
 		.nr_hash_only = json_array_size(json_object_get(j, "hash_only")),

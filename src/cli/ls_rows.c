@@ -114,6 +114,7 @@ void ls_rows_release(struct ls_rows *rows)
 
 static void ls_row_figures(json_t *o, const struct ls_row *r)
 {
+	json_put(o, "labels", r->d.labels ? json_incref(r->d.labels) : json_object());
 	json_put(o, "agents", r->d.agents ? json_incref(r->d.agents) : json_array());
 	if (r->d.cost_unknown && !r->d.cost_uusd)
 		json_put(o, "cost_uusd", json_null());

@@ -209,7 +209,7 @@ void shard_maker_leave(struct shard_maker *m, const struct shard_session *about)
 
 static const char shard_schema[] =
 	"PRAGMA page_size=4096; PRAGMA journal_mode=OFF; PRAGMA synchronous=OFF;"
-	"PRAGMA application_id=1397181251; PRAGMA user_version=4; BEGIN;"
+	"PRAGMA application_id=1397181251; PRAGMA user_version=5; BEGIN;"
 	"CREATE TABLE session(n INTEGER PRIMARY KEY, file TEXT NOT NULL, uuid BLOB NOT NULL,"
 	" size INTEGER NOT NULL, mtime_us INTEGER NOT NULL, events INTEGER NOT NULL,"
 	" chain BLOB NOT NULL, begun_us INTEGER NOT NULL, last_us INTEGER NOT NULL,"

@@ -7,7 +7,7 @@
 #include "base/mem.h"
 #include "query/shard.h"
 
-enum { SHARD_FORMAT = 4 };
+enum { SHARD_FORMAT = 5 };
 
 struct shard {
 	sqlite3 *db;

@@ -31,8 +31,7 @@ static void offline_edit_reached(void *self)
 	*(bool *)self = true;
 }
 
-/* Waits until everything up to now is durable. */
-static int offline_edit_settle(struct again *g, struct err *err)
+int again_settle(struct again *g, struct err *err)
 {
 	bool done = false;
 	record_barrier(g->record, record_head(g->record), offline_edit_reached, &done);
@@ -97,7 +96,7 @@ int again_write(struct again *g, struct err *err)
 	g->who = json_incref(who);
 	json_put(body, "who", who);
 	g->cause = record_append_json(g->record, EV_CONTROL_COMMAND, 0, 0, 0, 0, body);
-	return offline_edit_settle(g, err);
+	return again_settle(g, err);
 }
 
 /* A session that had ended ends again as it had; one that broke off can still be resumed. */

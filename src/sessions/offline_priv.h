@@ -1,4 +1,5 @@
-/* Between the commands that change a session that has ended: merge, undo, redact. */
+/* Between the commands that change a session that has ended: merge, undo, redact,
+ * label. */
 #ifndef SESSIONS_OFFLINE_PRIV_H
 #define SESSIONS_OFFLINE_PRIV_H
 
@@ -23,6 +24,8 @@ struct again {
 NODISCARD int again_open(struct again *g, struct cmd_ctx *ctx, const char *path, struct err *err);
 /* Opens it for writing too, and records the command. */
 NODISCARD int again_write(struct again *g, struct err *err);
+/* Waits until everything up to now is durable. */
+NODISCARD int again_settle(struct again *g, struct err *err);
 /* Closes all of it. @rc: 0, or -1 with @err, which is printed. Returns the exit status. */
 int again_finish(struct again *g, int rc, struct err *err);
 

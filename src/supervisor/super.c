@@ -484,6 +484,11 @@ static void apply_options(struct super *s)
 		s->session_budget = gate_budget(s->gate, 0, 0, &lim);
 		agents_draw(s);
 	}
+	if (o->labels) {
+		json_t *labels = json_copy((json_t *)(uintptr_t)o->labels);
+		json_put(labels, "who", json_incref(who));
+		record_append_json(s->record, EV_SESSION_LABELED, 0, 0, 0, 0, labels);
+	}
 	if (o->step)
 		gate_pause(s->gate, 0, who);
 	if (check_model(s, &err) < 0)

@@ -17,6 +17,7 @@
 #include "supervisor/people/operator_input.h"
 #include "supervisor/trial/preview.h"
 #include "supervisor/trial/redo.h"
+#include "sessions/labels.h"
 #include "sessions/redact_request.h"
 #include "supervisor/core/resumed.h"
 #include "supervisor/box/super_box.h"
@@ -543,6 +544,26 @@ static int cmd_redact(struct ask_for *a, json_t *out, struct err *err)
 	return -1;
 }
 
+static int cmd_label(struct ask_for *a, json_t *out, struct err *err)
+{
+	const char *words[64];
+	size_t nr = 0;
+	while (nr < ARRAY_LEN(words) && command_args_word(a, nr)) {
+		words[nr] = command_args_word(a, nr);
+		nr++;
+	}
+	json_t *body = nr ? labels_change(words, nr, true, err) : NULL;
+	if (!nr)
+		return err_set(err, ERR_USAGE, "label: missing argument: LABEL");
+	if (!body)
+		return -1;
+	json_put(body, "who", json_incref(a->rq->who));
+	uint64_t seq =
+		record_append_json(a->s->record, EV_SESSION_LABELED, a->rq->cause, 0, 0, 0, body);
+	json_put_int(out, "event", (int64_t)seq);
+	return 0;
+}
+
 static int cmd_redo_here(struct ask_for *a, json_t *out, struct err *err)
 {
 	struct redo_want w = { .from = command_opt(a->line, "from"),
@@ -595,6 +616,7 @@ static const struct {
 	{ "review", cmd_review },
 	{ "rollback", cmd_rollback },
 	{ "redact", cmd_redact },
+	{ "label", cmd_label },
 	{ "waivers", cmd_waivers },
 	{ "undo", cmd_undo },
 	{ "dry-run", cmd_dry_run },

@@ -23,6 +23,27 @@ static const char *row_session_path_of(const json_t *o, const char *key, struct 
 	return json_get_bytes(json_object_get(o, key), &b) ? arena_strdup(a, buf_cstr(&b)) : "?";
 }
 
+/* "team=core nightly; removed: old; by ann" */
+static const char *labels_text(const json_t *o, struct arena *a)
+{
+	CLEANUP(buf_release) struct buf b = BUF_INIT;
+	const char *name;
+	json_t *value;
+	size_t i;
+	json_t *set = json_object_get(o, "set");
+	json_object_foreach(set, name, value)
+		buf_printf(&b, "%s%s%s%s", b.len ? " " : "", name,
+			   *json_string_value(value) ? "=" : "", json_string_value(value));
+	json_array_foreach(json_object_get(o, "unset"), i, value)
+		buf_printf(&b, "%s%s",
+			   i	   ? " "
+			   : b.len ? "; removed: "
+				   : "removed: ",
+			   json_string_value(value));
+	buf_printf(&b, "; by %s", row_session_who_name(o));
+	return arena_strdup(a, buf_cstr(&b));
+}
+
 /* "src/a.c hunk 2 rejected by ann: a debug print" */
 static const char *review_text(const json_t *o, struct arena *a)
 {
@@ -94,6 +115,9 @@ const char *row_session(uint16_t kind, const json_t *o, const char **word, struc
 	case EV_ACTION_CANCEL:
 		*word = json_str(o, "how", "")[0] == 'k' ? "kill" : "cancel";
 		return arena_printf(a, "requested%s", row_session_because(o, a));
+	case EV_SESSION_LABELED:
+		*word = "label";
+		return labels_text(o, a);
 	case EV_REDACTED:
 		*word = "redact";
 		return removed_text(o, a);

@@ -17,6 +17,7 @@
 #include "supervisor/telemetry/otlp_live.h"
 #include "luahost/plugin_own.h"
 #include "hosted/hosted_plugin.h"
+#include "sessions/labels.h"
 #include "sessions/sessions.h"
 #include "sessions/spawn.h"
 #include "cli/front/tool_roots.h"
@@ -267,6 +268,20 @@ static int front_run_configured(struct cmd_ctx *ctx, json_t *o, struct err *err)
 	return rc;
 }
 
+static int run_labels(struct cmd_ctx *ctx, json_t *o, struct err *err)
+{
+	struct strv words = STRV_INIT;
+	const char *word;
+	for (size_t i = 0; (word = command_opt_nth(ctx->line, "label", i)); i++)
+		strv_push(&words, word);
+	json_t *labels = labels_change((const char *const *)words.item, words.nr, false, err);
+	if (labels && words.nr)
+		json_put(o, "labels", json_incref(labels));
+	strv_release(&words);
+	json_decref(labels);
+	return labels ? 0 : -1;
+}
+
 /* Options that run, demo and sandbox have in common. */
 static int common_opts(struct cmd_ctx *ctx, json_t *o, struct err *err)
 {
@@ -282,6 +297,8 @@ static int common_opts(struct cmd_ctx *ctx, json_t *o, struct err *err)
 	json_put_str(o, "sessions_dir", ctx->sessions);
 	json_put(o, "policy", opt_list(ctx, "policy"));
 	json_put(o, "roots", opt_list(ctx, "root"));
+	if (run_labels(ctx, o, err) < 0)
+		return -1;
 	if (tool_roots_remember(ctx, json_object_get(o, "roots"), err) < 0 ||
 	    front_run_configured(ctx, o, err) < 0)
 		return -1;

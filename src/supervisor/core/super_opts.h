@@ -48,6 +48,7 @@ struct super_opts {
 	unsigned box_uid;	  /* of boxes when root starts us; 0 = choose */
 	uint64_t keep_file_bytes; /* larger files are kept by hash only; 0 = the default */
 	int64_t ask_timeout_us;	  /* of approvals whose rule names none; 0 = none */
+	const json_t *labels;	  /* body of session.labeled, or NULL; borrowed */
 	const char *share;	  /* --share GROUP[:watch|:decide] (control/share.h), or NULL */
 	bool step;		  /* pause before the first action */
 	bool no_input;		  /* ask = deny */

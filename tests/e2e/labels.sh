@@ -1,0 +1,61 @@
+#!/usr/bin/env bash
+# Labels: given at run, changed on running and ended sessions; commands over many sessions choose by them, with and without
+# the catalog; the chain still verifies.
+. "$(dirname "$0")/lib.sh"
+sg=$SANDGLASS
+export SANDGLASS_SESSIONS=$t/sessions
+mkdir -m 700 "$t/sessions"
+cat >"$t/a.lua" <<'LUA'
+require("sandglass").note("quokka")
+LUA
+run() { "$sg" run "$t/a.lua" --no-tui "$@" >"$t/out" 2>&1 </dev/null; }
+run --name one --label team=core --label nightly
+is $? 0 'a session with labels'
+run --name two --label team=web
+run --name three
+labels() { "$sg" ls --json "$1" | python3 -c 'import json, sys; print(json.dumps(json.loads(sys.stdin.readline())["labels"], sort_keys=True))'; }
+is "$(labels one)" '{"nightly": "", "team": "core"}' 'ls --json shows names and values'
+is "$(labels three)" '{}' 'and none'
+names() { "$sg" ls --all --json "$@" | python3 -c 'import json, sys; print(*sorted(json.loads(x)["name"] for x in sys.stdin))'; }
+choices() {
+	is "$(names --label team)" 'one two' "NAME: it is there, whatever its value ($1)"
+	is "$(names --label team=core)" 'one' "NAME=VALUE ($1)"
+	is "$(names --label team!=core)" 'three two' "NAME!=VALUE, also without the label ($1)"
+	is "$(names --label '!nightly' --label team)" 'two' "!NAME, and two labels ($1)"
+	is "$("$sg" search quokka kind:note --label team=web --json | wc -l)" 1 "search ($1)"
+	is "$("$sg" report --json --label team | tail -1 | python3 -c 'import json, sys; print(json.load(sys.stdin)["sessions"])')" 2 "report ($1)"
+}
+choices 'from the files'
+touch -d '1 minute ago' "$t"/sessions/*.glass
+"$sg" index --catalog -q
+choices 'from the catalog'
+"$sg" label three nightly=1 'note=two words' >"$t/out" 2>&1
+is $? 0 'labels of an ended session'
+is "$(labels three)" '{"nightly": "1", "note": "two words"}' 'are there at once'
+"$sg" label three nightly- >"$t/out" 2>&1
+is "$(labels three)" '{"note": "two words"}' 'and removed by NAME-'
+"$sg" verify three >"$t/out" 2>&1
+is $? 0 'the chain still verifies'
+is "$("$sg" events three --json --filter kind:session.labeled | wc -l)" 2 'each change is an event'
+before=$("$sg" events three --json | wc -l)
+for bad in '' '=x' '-x' 'a b' $'a=\x01' "$(printf '%064d' 1)"; do
+	"$sg" label three -- "$bad" >"$t/out" 2>&1 && ok 1 "'$bad' is refused"
+done
+is "$("$sg" events three --json | wc -l)" "$before" 'a label of another form changes nothing'
+run --name bad --label 'a b'
+is $? 2 'and starts no session'
+is "$(names)" 'one three two' '(it is not there)'
+"$sg" ls --label 'a b' >"$t/out" 2>&1
+is $? 2 'as a choice, neither'
+# while it runs
+cat >"$t/wait.lua" <<'LUA'
+local sg = require "sandglass"
+sg.ask("done?")
+LUA
+"$sg" run -d "$t/wait.lua" --name live --label team=core >"$t/out" 2>&1 </dev/null
+id=$(tail -1 "$t/out" | grep -o 's-[a-z0-9]*' | head -1)
+"$sg" label "$id" nightly team- >"$t/out" 2>&1
+is $? 0 'labels of a running session'
+is "$(labels "$id")" '{"nightly": ""}' 'are there'
+"$sg" stop --now -S "$id" >/dev/null 2>&1
+finish
