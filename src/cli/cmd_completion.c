@@ -259,9 +259,11 @@ int cmd_complete(struct cmd_ctx *ctx)
 	}
 	if (value && cmd && !strcmp(r.value, "SESSION"))
 		offer_sessions(&c, cmd->where == COMMAND_SUPERVISOR);
+	else if (value && cmd && complete_value(cmd, r.name, offer_one, &c))
+		;
 	else if (value && cmd)
-		/* of others it is a file, mostly: the shell's own completion */
-		complete_value(cmd, r.name, offer_one, &c);
+		/* other values are mostly files: the shell completes them */
+		complete_traits(ctx->sessions, cmd, r.name, offer_one, &c);
 	else if (value)
 		;
 	else if (c.cur[0] == '-') {

@@ -29,6 +29,7 @@ choices 'from the files'
 touch -d '1 minute ago' "$t"/sessions/*.glass
 "$sg" index --catalog -q
 choices 'from the catalog'
+is "$("$sg" complete -- ls --label t | cut -f1 | sort | tr '\n' ' ')" 'team=core team=web ' 'completion offers the labels of the catalog'
 "$sg" label three nightly=1 'note=two words' >"$t/out" 2>&1
 is $? 0 'labels of an ended session'
 is "$(labels three)" '{"nightly": "1", "note": "two words"}' 'are there at once'
