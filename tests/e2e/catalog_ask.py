@@ -44,7 +44,6 @@ def answer(words):
     return p.returncode, p.stdout
 
 
-questions = [question() for _ in range(number)]
 catalog, off = os.path.join(where, "catalog"), os.path.join(where, "off")
 
 
@@ -56,20 +55,25 @@ def both(some):
     return list(zip(some, with_it, without))
 
 
-# a search that takes long on a busy machine has the session's index finished: its file changes between the two
-asked = both(questions)
-bad = [q for q, a, b in asked if a != b]
-for _ in range(2):
-    bad = [(q, a, b) for q, a, b in both(bad) if a != b] if bad else []
-    last, bad = bad, [q for q, _, _ in bad]
-if bad:
-    for q, a, b in last:
-        print("differs:", q, a[0], b[0])
-        for mark, one, other in (("-", b, a), ("+", a, b)):
-            lines = set(other[1].splitlines())
-            for line in [x for x in one[1].splitlines() if x not in lines][:3]:
-                print(mark, line.decode(errors="replace")[:300])
-if not any(b[1] for _, _, b in asked):
-    print("every answer is empty")
-    bad.append(None)
-sys.exit(bool(bad))
+def main():
+    # a search that takes long on a busy machine has the session's index finished: its file changes between the two
+    asked = both([question() for _ in range(number)])
+    bad = [q for q, a, b in asked if a != b]
+    for _ in range(2):
+        bad = [(q, a, b) for q, a, b in both(bad) if a != b] if bad else []
+        last, bad = bad, [q for q, _, _ in bad]
+    if bad:
+        for q, a, b in last:
+            print("differs:", q, a[0], b[0])
+            for mark, one, other in (("-", b, a), ("+", a, b)):
+                lines = set(other[1].splitlines())
+                for line in [x for x in one[1].splitlines() if x not in lines][:3]:
+                    print(mark, line.decode(errors="replace")[:300])
+    if not any(b[1] for _, _, b in asked):
+        print("every answer is empty")
+        bad.append(None)
+    return bool(bad)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
