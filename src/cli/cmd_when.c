@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cli/choice_options.h"
 #include "cli/files_at.h"
 #include "exchange/export.h"
 #include "exchange/changes.h"
@@ -31,8 +32,10 @@ struct pickaxe {
 	size_t len;
 	struct counted *known; /* a ring: a content comes up as "now" and next as "was" */
 	size_t nr_known;
-	struct hit *hit;
-	size_t nr, cap, unread;
+	struct hit *hit; /* of this session */
+	size_t nr, cap, unread, found;
+	struct past *past; /* with --all; borrowed */
+	bool left_out;	   /* a session could not be read */
 };
 
 enum { KNOWN = 1024 };
@@ -126,6 +129,8 @@ static void print_hit(struct pickaxe *x, const struct hit *h)
 					     : "fewer";
 	if (x->ctx->json) {
 		json_t *o = json_object(), *who = files_who_json(x->s, &h->at);
+		if (x->past)
+			json_put_str(o, "session", session_id(x->s));
 		json_put_str(o, "what", word);
 		json_put_bytes(o, "path", h->path, strlen(h->path));
 		json_put_int(o, "box", (int64_t)h->box);
@@ -138,6 +143,8 @@ static void print_hit(struct pickaxe *x, const struct hit *h)
 	CLEANUP(buf_release) struct buf line = BUF_INIT, who = BUF_INIT, at = BUF_INIT;
 	clock_local_hms(h->ts_us, false, &at);
 	files_who(x->s, &h->at, &who);
+	if (x->past)
+		buf_printf(&line, "%-9s ", session_id(x->s));
 	buf_printf(&line, "%-8s %s %s", word, buf_cstr(&at), h->box_name);
 	buf_printf(&line, "%s%s  (%zu -> %zu)  by %s", *h->box_name ? ":" : "", h->path, h->was,
 		   h->now, buf_cstr(&who));
@@ -145,39 +152,94 @@ static void print_hit(struct pickaxe *x, const struct hit *h)
 	fputc('\n', x->ctx->out);
 }
 
-int cmd_when(struct cmd_ctx *ctx)
+static void cmd_when_tell(struct pickaxe *x, bool prints)
+{
+	if (x->nr)
+		qsort(x->hit, x->nr, sizeof(*x->hit), by_time);
+	for (size_t i = 0; i < x->nr; i++) {
+		if (prints)
+			print_hit(x, &x->hit[i]);
+		free(x->hit[i].box_name);
+		free(x->hit[i].path);
+	}
+	x->found += prints ? x->nr : 0;
+	x->nr = 0;
+}
+
+static int cmd_when_session(struct pickaxe *x, const char *ref, struct err *err)
 {
 	struct files_at f;
+	int rc = files_at_open(&f, x->ctx, ref, err);
+	x->s = f.s;
+	for (size_t i = 0; rc == 0 && i < f.layers.nr; i++) {
+		x->layer = &f.layers.item[i];
+		rc = snapshots_back(f.s, x->layer->snapshot, cmd_when_on_snapshot, x, err);
+	}
+	if (x->past)
+		progress_clear(&x->past->working);
+	cmd_when_tell(x, rc == 0);
+	files_at_release(&f);
+	return rc;
+}
+
+/* Every session that the options choose, oldest first; one that can't be read is named. */
+static int cmd_when_all(struct pickaxe *x, struct err *err)
+{
+	struct past past = { 0 };
+	int rc = past_sessions(x->ctx, 1, &past, err);
+	if (rc == 0)
+		rc = past_choose(x->ctx, &past, err);
+	x->past = &past;
+	for (size_t i = 0; rc == 0 && i < past.paths.nr; i++) {
+		struct err why = ERR_INIT;
+		progress_at(&past.working, "all sessions", i, past.paths.nr, "sessions");
+		if (cmd_when_session(x, past.paths.item[i], &why) < 0 && why.code != ERR_NOENT)
+			past_left_out(&past, &why);
+	}
+	progress_clear(&past.working);
+	if (rc == 0 && past.unread)
+		x->left_out = true;
+	past_release(&past);
+	return rc;
+}
+
+static int cmd_when_check(struct cmd_ctx *ctx, const struct pickaxe *x)
+{
+	static const char *const choices[] = {
+		"since", "until", "agent", "model", "repo", "label"
+	};
+	if (!x->len)
+		return cmd_usage(ctx, "expected a text, got an empty one");
+	if (cmd_has(ctx, "all") && cmd_has(ctx, "at"))
+		return cmd_usage(ctx, "--at names one session; --all looks at every session");
+	for (size_t i = 0; !cmd_has(ctx, "all") && i < ARRAY_LEN(choices); i++)
+		if (cmd_has(ctx, choices[i]))
+			return cmd_usage(ctx, "options that choose sessions need --all");
+	return EXIT_DONE;
+}
+
+int cmd_when(struct cmd_ctx *ctx)
+{
 	struct err err = ERR_INIT;
 	struct pickaxe x = { .ctx = ctx,
 			     .text = cmd_word(ctx, 0),
 			     .len = strlen(cmd_word(ctx, 0)) };
-	if (!x.len)
-		return cmd_usage(ctx, "expected a text, got an empty one");
+	int status = cmd_when_check(ctx, &x);
+	if (status != EXIT_DONE)
+		return status;
 	x.known = mem_calloc(KNOWN, sizeof(*x.known));
-	int rc = files_at_open(&f, ctx, cmd_opt(ctx, "at"), &err);
-	x.s = f.s;
-	for (size_t i = 0; rc == 0 && i < f.layers.nr; i++) {
-		x.layer = &f.layers.item[i];
-		rc = snapshots_back(f.s, x.layer->snapshot, cmd_when_on_snapshot, &x, &err);
-	}
-	if (x.nr)
-		qsort(x.hit, x.nr, sizeof(*x.hit), by_time);
-	for (size_t i = 0; i < x.nr; i++) {
-		if (rc == 0)
-			print_hit(&x, &x.hit[i]);
-		free(x.hit[i].box_name);
-		free(x.hit[i].path);
-	}
+	int rc = cmd_has(ctx, "all") ? cmd_when_all(&x, &err)
+				     : cmd_when_session(&x, cmd_opt(ctx, "at"), &err);
 	if (rc == 0 && x.unread && !ctx->quiet)
 		fprintf(ctx->err,
 			"sandglass: when: %zu contents not searched: only their hashes are recorded\n",
 			x.unread);
-	if (rc == 0 && !x.nr && !ctx->quiet && !ctx->json)
+	if (rc == 0 && !x.found && !ctx->quiet && !ctx->json)
 		fputs("sandglass: when: no recorded file change adds or removes this text\nSearch everything else with 'sandglass search'.\n",
 		      ctx->err);
 	free(x.hit);
 	free(x.known);
-	files_at_release(&f);
-	return rc < 0 ? cmd_fail(ctx, &err) : x.nr ? EXIT_DONE : EXIT_UNSUCCESSFUL;
+	return rc < 0			? cmd_fail(ctx, &err)
+	       : x.found && !x.left_out ? EXIT_DONE
+					: EXIT_UNSUCCESSFUL;
 }

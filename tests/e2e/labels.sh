@@ -48,6 +48,17 @@ is $? 2 'and starts no session'
 is "$(names)" 'one three two' '(it is not there)'
 "$sg" ls --label 'a b' >"$t/out" 2>&1
 is $? 2 'as a choice, neither'
+# when over the sessions that a label chooses
+git init -q "$t/repo" && echo base >"$t/repo/f" && git -C "$t/repo" add f && git -C "$t/repo" commit -qm base
+cat >"$t/edit.lua" <<'LUA'
+local box <close> = require("sandglass").sandbox { repo = "repo" }
+assert(box:exec { "sh", "-c", "echo wallaby >> f" })
+LUA
+for name in four five; do (cd "$t" && "$sg" run edit.lua --no-tui --name $name --label nr=$name >"$t/out" 2>&1 </dev/null); done
+when() { "$sg" when wallaby --all --json "$@" | python3 -c 'import json, sys; print(*(json.loads(x)["session"] for x in sys.stdin))'; }
+ids=$("$sg" ls --json --label nr | python3 -c 'import json, sys; print(*reversed([json.loads(x)["session"] for x in sys.stdin]))')
+is "$(when)" "$ids" 'when --all: each session, oldest first'
+is "$(when --label nr=five)" "${ids#* }" 'and the one with the label'
 # while it runs
 cat >"$t/wait.lua" <<'LUA'
 local sg = require "sandglass"
