@@ -68,7 +68,7 @@ size_t unmerged_files(const struct unmerged *u);
  * ctx->err, one line a box. */
 void unmerged_tell(struct cmd_ctx *ctx, const char *path);
 
-/* merge, undo, redact, and label of a session that does not run: done here and recorded in its file.
+/* merge, undo, redact, and label of an ended session, recorded in its file.
  * @boxes: names or #ids; may be empty. Returns the exit status. */
 int offline_edit_merge(struct cmd_ctx *ctx, const char *path, const struct strv *boxes);
 int offline_edit_undo(struct cmd_ctx *ctx, const char *path);
