@@ -39,8 +39,8 @@ is "$(labels three)" '{"note": "two words"}' 'and removed by NAME-'
 is $? 0 'the chain still verifies'
 is "$("$sg" events three --json --filter kind:session.labeled | wc -l)" 2 'each change is an event'
 before=$("$sg" events three --json | wc -l)
-for bad in '' '=x' '-x' 'a b' $'a=\x01' "$(printf '%064d' 1)"; do
-	"$sg" label three -- "$bad" >"$t/out" 2>&1 && ok 1 "'$bad' is refused"
+for word in '' '=x' '-x' 'a b' $'a=\x01' "$(printf '%064d' 1)"; do
+	"$sg" label three -- "$word" >"$t/out" 2>&1 && ok 1 "'$word' is refused"
 done
 is "$("$sg" events three --json | wc -l)" "$before" 'a label of another form changes nothing'
 run --name bad --label 'a b'
