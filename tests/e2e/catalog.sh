@@ -36,7 +36,9 @@ same 2 'one that is new, one that was killed'
 build
 same 3 'those in the catalog, too'
 gone() { ! grep -rqa "$1" "$t/sessions"; }
-before=$(($(ls "$t"/sessions/*.glass | wc -l) - 1))
+known() { python3 -c 'import glob, sqlite3, sys
+print(sum(sqlite3.connect(f).execute("SELECT count(*) FROM session").fetchone()[0] for f in glob.glob(sys.argv[1] + "/*.shard")))' "$t/sessions/catalog"; }
+before=$(($(known) - 1))
 found() { "$sg" search "$1" --json 2>/dev/null | sed -n 's/.*"seq":\([0-9]*\).*/\1/p' | head -1; }
 gone quokka
 is $? 1 'a word that is in a session'
@@ -44,8 +46,6 @@ is $? 1 'a word that is in a session'
 is $? 0 'it is redacted'
 gone quokka
 ok $? 'and in no file, the catalog included'
-known() { python3 -c 'import glob, sqlite3, sys
-print(sum(sqlite3.connect(f).execute("SELECT count(*) FROM session").fetchone()[0] for f in glob.glob(sys.argv[1] + "/*.shard")))' "$t/sessions/catalog"; }
 is "$(known)" "$before" 'the other sessions are still in the catalog'
 same 4 'after a redaction'
 build
