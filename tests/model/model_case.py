@@ -272,10 +272,11 @@ class Case:
 
     # --- the host meanwhile -------------------------------------------------------------------------------------------
 
-    def drift(self, rate=0.06):
+    def drift(self, rate=0.06, only=None):
+        """Changes some files of the user; @only: at most these."""
         r, tree = self.r, read_tree(self.dir)
         for p, v in sorted(tree.items()):
-            if v[0] != "f" or self.inside(p) or p in KEPT or r.random() > rate:
+            if v[0] != "f" or self.inside(p) or p in KEPT or only is not None and p not in only or r.random() > rate:
                 continue
             if r.random() < 0.8:
                 put(self.dir, p, "f", edit(r, v[1], r.choice([2, 9])), mode=v[3])
