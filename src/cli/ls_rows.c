@@ -2,6 +2,8 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "action/gate.h"
@@ -175,6 +177,30 @@ static void ls_row_notes(const struct ls_row *r, struct buf *b)
 		buf_printf(b, "  (continue it with 'sandglass resume %s')", r->file->id);
 }
 
+/* What fits a terminal: programs and wide terminals get all columns with the whole date. */
+enum ls_width { LS_WHOLE, LS_SHORT_DATE, LS_FEW_COLUMNS };
+
+static enum ls_width ls_row_width(const struct cmd_ctx *ctx)
+{
+	struct winsize size;
+	int fd = fileno(ctx->out);
+	if (!isatty(fd) || ioctl(fd, TIOCGWINSZ, &size) < 0 || !size.ws_col || size.ws_col >= 112)
+		return LS_WHOLE;
+	return size.ws_col >= 100 ? LS_SHORT_DATE : LS_FEW_COLUMNS;
+}
+
+static void ls_row_started(int64_t wall_us, enum ls_width width, struct buf *out)
+{
+	time_t t = (time_t)(wall_us / 1000000);
+	struct tm tm;
+	if (width == LS_WHOLE) {
+		cmd_time(wall_us, out);
+		return;
+	}
+	localtime_r(&t, &tm);
+	buf_printf(out, "%02d-%02d %02d:%02d", tm.tm_mon + 1, tm.tm_mday, tm.tm_hour, tm.tm_min);
+}
+
 /* "-" for none, so that the eye finds the others. */
 static void ls_row_count(struct buf *b, int width, uint64_t n, bool known)
 {
@@ -182,7 +208,7 @@ static void ls_row_count(struct buf *b, int width, uint64_t n, bool known)
 	buf_printf(b, " %*s", width, !known ? "?" : n ? text : "-");
 }
 
-static void ls_row_line(struct cmd_ctx *ctx, const struct ls_row *r)
+static void ls_row_line(struct cmd_ctx *ctx, const struct ls_row *r, enum ls_width width)
 {
 	CLEANUP(buf_release) struct buf b = BUF_INIT, span = BUF_INIT, cost = BUF_INIT;
 	buf_printf(&b, "%-9s %-10s ", r->file->id, r->state);
@@ -194,33 +220,43 @@ static void ls_row_line(struct cmd_ctx *ctx, const struct ls_row *r)
 	}
 	/* of one that runs: until now */
 	clock_span((r->d.live ? clock_wall_us() : r->d.last_us) - r->d.begun_us, &span);
-	cmd_time(r->d.begun_us, &b);
+	ls_row_started(r->d.begun_us, width, &b);
 	digest_cost(&r->d, &cost);
 	buf_printf(&b, " %7s", buf_cstr(&span));
-	ls_row_count(&b, 6, json_array_size(r->d.agents), r->d.counted);
+	if (width != LS_FEW_COLUMNS)
+		ls_row_count(&b, 6, json_array_size(r->d.agents), r->d.counted);
 	buf_printf(&b, " %8s", buf_cstr(&cost));
 	ls_row_count(&b, 6, r->d.failed, r->d.counted);
 	ls_row_count(&b, 6, r->d.denied, r->d.counted);
 	ls_row_count(&b, 8, r->d.unmerged, r->d.counted);
-	buf_printf(&b, "  %-10s  ", r->verdict ? r->verdict : "-");
+	if (width == LS_FEW_COLUMNS)
+		buf_puts(&b, "  ");
+	else
+		buf_printf(&b, "  %-10s  ", r->verdict ? r->verdict : "-");
 	cmd_safe(&b, r->file->name, strlen(r->file->name), false);
 	ls_row_notes(r, &b);
 	fprintf(ctx->out, "%s\n", buf_cstr(&b));
 }
 
+static void ls_rows_head(struct cmd_ctx *ctx, int64_t wall_us, enum ls_width width)
+{
+	CLEANUP(buf_release) struct buf when = BUF_INIT;
+	bool few = width == LS_FEW_COLUMNS;
+	ls_row_started(wall_us, width, &when);
+	fprintf(ctx->out, "%-9s %-10s %-*s %7s%s %8s %6s %6s %8s%s  %s\n", "SESSION", "STATE",
+		(int)when.len, "STARTED", "TIME", few ? "" : " AGENTS", "COST", "FAILED", "DENIED",
+		"UNMERGED", few ? "" : "  VERIFIED  ", "NAME");
+}
+
 void ls_rows_print(struct cmd_ctx *ctx, const struct ls_rows *rows)
 {
+	enum ls_width width = ls_row_width(ctx);
 	/* programs read lines; only a reader needs the names */
-	if (rows->nr && !ctx->json && !ctx->quiet && isatty(fileno(ctx->out))) {
-		CLEANUP(buf_release) struct buf when = BUF_INIT;
-		cmd_time(rows->item[0].d.begun_us, &when);
-		fprintf(ctx->out, "%-9s %-10s %-*s %7s %6s %8s %6s %6s %8s  %-10s  %s\n", "SESSION",
-			"STATE", (int)when.len, "STARTED", "TIME", "AGENTS", "COST", "FAILED",
-			"DENIED", "UNMERGED", "VERIFIED", "NAME");
-	}
+	if (rows->nr && !ctx->json && !ctx->quiet && isatty(fileno(ctx->out)))
+		ls_rows_head(ctx, rows->item[0].d.begun_us, width);
 	for (size_t i = 0; i < rows->nr; i++)
 		if (ctx->json)
 			ls_row_json(ctx, &rows->item[i]);
 		else
-			ls_row_line(ctx, &rows->item[i]);
+			ls_row_line(ctx, &rows->item[i], width);
 }
