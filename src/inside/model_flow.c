@@ -409,7 +409,7 @@ static void model_flow_cancel(void *self, struct action *a, const char *how)
 		action_ended(a, END_CANCELLED, NULL);
 		return;
 	}
-	flow_refuse(f, 403, "stopped by a person");
+	flow_refuse(f, 403, "stopped by a user");
 	flow_end_action(f, !strcmp(how, "kill") ? END_KILLED : END_CANCELLED, record_heard(f));
 	model_drop(f);
 }

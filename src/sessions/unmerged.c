@@ -303,13 +303,13 @@ void unmerged_tell(struct cmd_ctx *ctx, const char *path)
 			if (!b->files)
 				continue;
 			fprintf(ctx->err,
-				"sandglass: box %s: %zu file%s not merged; `sandglass merge %s%s` or `sandglass prune "
-				"%s`\n",
+				"sandglass: sandbox %s: %zu file%s not merged; 'sandglass merge %s%s' or 'sandglass prune "
+				"%s'\n",
 				b->name, b->files, b->files == 1 ? "" : "s", session_id(s), which,
 				session_id(s));
 			if (b->large)
 				fprintf(ctx->err,
-					"sandglass: box %s: %zu of them larger than keep.file_bytes: only their hashes "
+					"sandglass: sandbox %s: %zu of them larger than keep.file_bytes: only their hashes "
 					"are left\n",
 					b->name, b->large);
 		}

@@ -303,7 +303,7 @@ static void script_ended(void *self, const json_t *end, const struct err *died)
 		super_end(s, 128 + s->signalled, "stopped by %s",
 			  s->signalled == SIGINT ? "Ctrl-C" : "SIGTERM");
 	else if (s->stopped)
-		super_end(s, EXIT_TERM, "stopped by a person");
+		super_end(s, EXIT_TERM, "stopped by a user");
 	else if (end)
 		super_end(s, super_status_of(s, end), "%s", json_str(end, "why", ""));
 	else

@@ -152,7 +152,7 @@ static int cmd_stop(struct ask_for *a, json_t *out, struct err *err)
 	const char *why = command_opt(a->line, "message");
 	(void)out;
 	(void)err;
-	super_stop(a->s, command_has(a->line, "now"), why ? why : "stopped by a person");
+	super_stop(a->s, command_has(a->line, "now"), why ? why : "stopped by a user");
 	return 0;
 }
 

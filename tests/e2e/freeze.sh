@@ -40,7 +40,7 @@ started() { file=$(ls -t "$HOME"/.local/share/sandglass/sessions/*.glass | head 
 wait_for 30 started
 "$sg" stop >stop.out 2>&1
 wait
-like "$("$sg" events "$file" --json | grep '"kind":"session.end"')" 'stopped by a person' 'a session whose command waits there unwinds'
+like "$("$sg" events "$file" --json | grep '"kind":"session.end"')" 'stopped by a user' 'a session whose command waits there unwinds'
 "$sg" verify "$file" >/dev/null 2>&1
 is $? 0 'and its record is whole'
 cat >kill.lua <<'L'

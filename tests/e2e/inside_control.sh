@@ -105,7 +105,7 @@ cli --agent custom --control acp -- python3 /workspace/acp_agent.py
 like "$(told)" 'text \| prompt 1 done' "any program that speaks it: --agent custom -- PROGRAM"
 cli --agent ./mine.lua
 like "$(told)" 'text \| prompt 1 done' "a profile of one's own: --agent FILE.lua"
-like "$(cat "$t/out")" 'box mine: 1 file not merged' "its box bears the profile's name"
+like "$(cat "$t/out")" 'sandbox mine: 1 file not merged' "its box bears the profile's name"
 
 # --- a server that ends instead of listening; one that goes into the background ---
 cp "$dir/acp_http.py" "$t/repo/"

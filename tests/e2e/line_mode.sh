@@ -145,7 +145,7 @@ wait_for 30 grep -q 'session.*front' "$t/left"
 kill -INT "$(pgrep -P $front)"
 wait $front
 is $? 130 'a foreground command stops'
-like "$("$sg" events --json | grep '"kind":"session.end"')" 'stopped by a person' 'cleanly'
+like "$("$sg" events --json | grep '"kind":"session.end"')" 'stopped by a user' 'cleanly'
 
 # high risk takes two answers
 cat >high.lua <<'L'

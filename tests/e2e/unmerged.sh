@@ -18,7 +18,7 @@ assert(box:exec "sed -i s/two/TWO/ a.txt; mkdir -p src build; echo new > src/new
 L
 out=$("$sg" run --no-tui "$t/work.lua" -- --repo "$repo" 2>&1 </dev/null)
 is $? 0 "a box that changes four files ends"
-like "$out" 'box fix: 3 files not merged; `sandglass merge s-[a-z0-9]+` or `sandglass prune s-' "what is not merged is told (ignored files are not counted)"
+like "$out" 'sandbox fix: 3 files not merged; .sandglass merge s-[a-z0-9]+. or .sandglass prune s-' "what is not merged is told (ignored files are not counted)"
 id=$(printf '%s' "$out" | grep -o 'merge s-[a-z0-9]*' | head -1 | cut -d' ' -f2)
 like "$("$sg" sandbox ls)" "$id +fix +ended, 3 files not merged" "sandbox ls names it"
 like "$("$sg" doctor --paths)" "not merged .*${id#s-}" "so does doctor --paths"

@@ -119,7 +119,7 @@ static void model_calls(void)
 	put(EV_AGENT_END, a, 0, "{\"stop\":\"error\",\"ok\":false,\"text\":\"no\"}");
 	is_int(state(a), AGENT_FAILED, "ended badly");
 	a = put(EV_AGENT_START, 0, 0, "{\"name\":\"other\"}");
-	put(EV_AGENT_END, a, 0, "{\"stop\":\"stopped\",\"ok\":false,\"text\":\"stopped by a person\"}");
+	put(EV_AGENT_END, a, 0, "{\"stop\":\"stopped\",\"ok\":false,\"text\":\"stopped by a user\"}");
 	is_int(state(a), AGENT_STOPPED, "an agent ended by the user has not failed");
 }
 
