@@ -5,6 +5,6 @@ return p.rules {
   default = "boxed",
   p.deny "no-pipe-to-sh" { cmd = { "curl *", "wget *" },
     say = "Downloads are off in this demo; use what is in the box." },
-  p.ask  "no-push"       { cmd = "git push *", why = "publishing needs a person", risk = "high", timeout = "5m",
+  p.ask  "no-push"       { cmd = "git push *", why = "publishing requires approval", risk = "high", timeout = "5m",
     on_timeout = "deny" },
 }

@@ -4,7 +4,7 @@
 -- An agent that changes this file changes nothing: it counts only as you have trusted it ('sandglass trust').
 local p = require "sandglass.policy"
 return p.rules { default = "boxed",
-  p.ask  "no-push"   { cmd = "git push *", why = "publishing needs a person" },
+  p.ask  "no-push"   { cmd = "git push *", why = "publishing requires approval" },
   p.ask  "ci-files"  { kind = { "write", "edit" }, path = { ".github/**", ".gitlab-ci.yml" }, why = "runs elsewhere later" },
   p.deny "no-force"  { cmd = { "git push ... --force*", "git push ... -f" }, say = "No forced pushes. Say what you need." },
   p.deny "secrets"   { path = { "**/.env*", "**/id_*" }, say = "Secrets are off limits. Say what you need." },

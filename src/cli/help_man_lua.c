@@ -167,7 +167,7 @@ static const char example_policy[] =
 	"    p.allow \"tests\"   { cmd = { \"make test\", \"make -j* test\" },\n"
 	"                        limit = { time = \"10m\" } },\n"
 	"    p.ask   \"no-push\" { cmd = \"git push *\", risk = \"high\",\n"
-	"                        why = \"publishing needs a person\" },\n"
+	"                        why = \"publishing requires approval\" },\n"
 	"    p.deny  \"secrets\" { path = { \"**/.env*\", \"**/id_*\" },\n"
 	"                        say = \"Secrets are off limits.\" },\n"
 	"    p.ask   \"many\"    { kind = \"exec\", risk = \"high\", confirm = \"type\",\n"

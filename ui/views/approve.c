@@ -354,11 +354,11 @@ static void effect_words(struct text *t, const struct source *s, const json_t *r
 	text_puts(
 		t, bare ? ROLE_WARN : ROLE_TEXT,
 		json_flag(req, "leaves_box", false)
-			? "it reaches outside of the sandbox: not undoable from here"
-		: bare ? "not known; nothing holds it: only what it changes in the workspace can be rolled back"
+			? "it reaches outside the sandbox; sandglass can't undo it"
+		: bare ? "unknown; without isolation, only changes in the workspace can be rolled back"
 		: json_flag(req, "may_write", false)
-			? "not known; what it changes in the sandbox can be rolled back"
-			: "not known");
+			? "unknown; changes in the sandbox can be rolled back"
+			: "unknown");
 }
 
 /* The same intent: command and place, environment, input, and contents. Without intents: all
@@ -410,8 +410,8 @@ static const char *same_before(struct source *s, const json_t *req,
 		}
 	}
 	if (known.times == 0)
-		return "the same: never";
-	return arena_printf(a, "the same: %s%s",
+		return "seen before: never";
+	return arena_printf(a, "seen before: %s%s",
 			    fmt_plural(a, (int64_t)known.times, "time", "times"),
 			    known.denied ? arena_printf(a, " (%zu denied)", known.denied) : "");
 }

@@ -4,7 +4,7 @@ local p = require "sandglass.policy"
 local sign = { "perl", "-MDigest::SHA=hmac_sha256_hex", "-e", "print hmac_sha256_hex(shift, $ENV{SIGN_KEY})", "--" }
 
 return p.rules { default = "boxed",
-  p.deny  "no-push"  { cmd = "git push ...", say = "Publishing needs a person." },
+  p.deny  "no-push"  { cmd = "git push ...", say = "Publishing requires approval." },
   p.allow "merge"    { kind = "merge" },                         -- five.lua merges into what you name
   p.allow "tools"    { where = "host", tool = { "page", "bring" } }, -- injection.lua: they may be called; the policy check of their
                                                                  -- effects (a host file for the sandbox) is separate

@@ -5,7 +5,7 @@
 #include "base/clock.h"
 
 #define ASK_PUSH "{\"file\":\"p.lua\",\"rules\":[{\"name\":\"no-push\",\"verdict\":\"ask\",\"line\":22,\"cmd\":\"git push *\"," \
-		 "\"why\":\"publishing needs a person\"}," \
+		 "\"why\":\"publishing requires approval\"}," \
 		 "{\"name\":\"force\",\"verdict\":\"deny\",\"line\":30,\"cmd\":[\"git push ... --force*\",\"git push ... -f\"]," \
 		 "\"say\":\"never by force\"}]}"
 

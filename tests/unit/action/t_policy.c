@@ -8,7 +8,7 @@ static const char manual[] =
 	"{\"name\":\"look\",\"verdict\":\"allow\",\"line\":5,\"cmd\":[\"ls *\",\"cat *\",\"rg *\",\"git status\",\"git diff *\",\"git log *\"]},"
 	"{\"name\":\"tests\",\"verdict\":\"allow\",\"line\":6,\"cmd\":[\"make test\",\"make -j* test\",\"npm test *\"],\"limit\":{\"time_us\":300000000}},"
 	"{\"name\":\"edits\",\"verdict\":\"allow\",\"line\":7,\"kind\":[\"write\",\"edit\"],\"path\":[\"src/**\",\"test/**\",\"docs/**\"]},"
-	"{\"name\":\"no-push\",\"verdict\":\"ask\",\"line\":8,\"cmd\":\"git push *\",\"why\":\"publishing needs a person\",\"timeout_us\":600000000},"
+	"{\"name\":\"no-push\",\"verdict\":\"ask\",\"line\":8,\"cmd\":\"git push *\",\"why\":\"publishing requires approval\",\"timeout_us\":600000000},"
 	"{\"name\":\"ci-files\",\"verdict\":\"ask\",\"line\":9,\"kind\":[\"write\",\"edit\"],\"path\":[\".github/**\",\"**/Makefile\"],\"why\":\"runs elsewhere later\"},"
 	"{\"name\":\"net.egress\",\"verdict\":\"ask\",\"line\":10,\"kind\":\"connect\",\"host\":[\"!packages.example.org\",\"!*.example.net\"],\"risk\":\"high\"},"
 	"{\"name\":\"packages\",\"verdict\":\"allow\",\"line\":10,\"kind\":\"connect\",\"host\":[\"packages.example.org\",\"*.example.net\"]},"

@@ -124,10 +124,10 @@ static void the_same(void)
 		"\"kind\":\"exec\",\"argv\":[\"rm\",\"a b\"],\"cwd\":\"/x\"", "\"kind\":\"exec\",\"argv\":[\"rm\",\"a b\"],\"cwd\":\"/y\"",
 		"\"kind\":\"exec\",\"argv\":[\"rm\",\"a b\"],\"cwd\":\"/y\"",
 	};
-	asked_before(writes, 2, "the same: never", "other contents of the same size");
-	asked_before(writes, 3, "the same: 1 time", "one of two has this intent");
-	asked_before(old, 2, "the same: never", "without intents: another directory");
-	asked_before(old, 3, "the same: 1 time", "without intents: all that is known");
+	asked_before(writes, 2, "seen before: never", "other contents of the same size");
+	asked_before(writes, 3, "seen before: 1 time", "one of two has this intent");
+	asked_before(old, 2, "seen before: never", "without intents: another directory");
+	asked_before(old, 3, "seen before: 1 time", "without intents: all that is known");
 }
 
 /* An apostrophe in a name is not a rule's quote. A rule is printed without its place if space is short. */
