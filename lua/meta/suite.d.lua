@@ -10,7 +10,7 @@
 ---@field files? table<string, string> what is in the workspace
 ---@field fixture? string a directory that is copied into it
 ---@field git? boolean default true: the workspace is a repository with one commit
----@field users? {when?: string, say: "approve"|"deny", why?: string}[] the first row whose filter matches answers
+---@field people? {when?: string, say: "approve"|"deny", why?: string}[] the first row whose filter matches answers
 ---@field expect fun(log: sg.Log, t: sg.Test)
 
 local s = {}

@@ -10,7 +10,7 @@
 ---@field agent? string
 ---@field verdict? "allow"|"ask"|"deny"
 ---@field by? string
----@field user? string
+---@field person? string
 ---@field exit? integer
 ---@field cost? number dollars
 ---@field dur_s? number

@@ -46,7 +46,7 @@ static const struct {
 	{ "Verify", 4, "verify claims compare repeat simulate report test" },
 	{ "Policy and settings", 3, "policy secret doctor trust login config" },
 	{ "Integrations", 3, "serve mcp hook plugin" },
-	{ "Export and clean up", 3, "export redact prune archive import index" },
+	{ "Export and clean up", 3, "export redact prune archive label import index" },
 	{ "More", 0, "help completion version" },
 };
 

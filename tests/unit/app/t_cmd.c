@@ -242,7 +242,7 @@ static void check_reading(void)
 	want(line, 0, "\"stream\":\"stdout\"", NULL);
 	want("out 1", 2, NULL, "#1 has no output");
 	want("out ID", 2, NULL, "missing action number");
-	want("search push", 0, "fix-parser exec: git push origin main\n", NULL);
+	want("search push", 0, "fix-parser args  exec: git push origin main\n", NULL);
 	want("search nowhere", 1, NULL, NULL);
 	want("search git%push --json", 0, "\"kind\":\"action.requested\"", NULL);
 	want("search kind:exec make --in ID", 0, "exec: make test", NULL);
