@@ -20,8 +20,10 @@ static int theme_wanted(void *self, const char *name, struct err *err)
 		t = &made;
 	}
 	if (!t)
-		return err_set(err, ERR_NOENT,
-			       "no theme '%s': auto, dark, light, dark-hc, light-hc, mono", name);
+		return err_set(
+			err, ERR_NOENT,
+			"unknown theme '%s': expected auto, dark, light, dark-hc, light-hc, or mono",
+			name);
 	term_set_theme(t);
 	return 0;
 }
@@ -38,7 +40,8 @@ void theme_setup_theme(struct ui *ui, const struct console_opts *o)
 	if (data && theme_from_json(data, "own", &made, &err) == 0)
 		t = &made;
 	else if (own)
-		ui_say(ui, ROLE_WARN, "%s", *err.text ? err.text : "theme not found");
+		ui_say(ui, ROLE_WARN, *err.text ? "%s" : "unknown theme '%s'",
+		       *err.text ? err.text : o->theme);
 	term_set_theme(t);
 	snprintf(ui->theme_name, sizeof(ui->theme_name), "%s", t == &made ? o->theme : t->name);
 	ui->theme = theme_wanted;

@@ -10,6 +10,7 @@
 #include "base/mem.h"
 #include "record/read/session.h"
 #include "record/record.h"
+#include "record/store.h"
 
 static char fuzz_root[] = "/tmp/sandglass-fuzz-XXXXXX";
 
@@ -33,6 +34,7 @@ static struct session *fuzz_session(void (*fill)(struct record *r))
 	setenv("XDG_STATE_HOME", fuzz_root, 1);
 	setenv("HOME", fuzz_root, 1);
 	hash_init();
+	store_index_from(1); /* short sessions have no search index otherwise */
 	if (loop_new(&l, &err) < 0 || record_create(&r, l, fuzz_root, "fuzz", NULL, NULL, NULL, &err) < 0)
 		abort();
 	CLEANUP(free_ptr) char *path = mem_strdup(record_path(r));

@@ -195,7 +195,7 @@ static void busy(void)
 		_exit(console_main(&o, &err) < 0 ? 50 : 7);
 	}
 	ok(expect("HELD"), "up, with news that never ends");
-	ok(expect("no theme"), "the line shows the wrong setting instead of the greeting");
+	ok(expect("unknown theme"), "the line shows the wrong setting instead of the greeting");
 	ws = (struct winsize){ .ws_row = 10, .ws_col = 50 };
 	ioctl(master, TIOCSWINSZ, &ws);
 	ok(expect("too small"), "it takes a new size");
