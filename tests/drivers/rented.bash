@@ -51,7 +51,7 @@ orphans() { # a supervisor that is killed leaves its box to the next one
 	wait_for 30 up
 	one_left
 	ok $? 'a box is open'
-	like "$("$sg" doctor --paths)" "^rented +$kind +[^ ]+ \(sandglass-[0-9a-f]{16}\)\$" 'doctor --paths names it'
+	like "$("$sg" doctor --paths)" "^hosted +$kind +[^ ]+ \(sandglass-[0-9a-f]{16}\)\$" 'doctor --paths names it'
 	kill -9 "$("$sg" events "$(cat id)" --json | grep '"kind":"session.start"' | grep -oE '"pid":[0-9]+' | head -1 | grep -oE '[0-9]+')"
 	left() { "$sg" doctor --paths | grep -qE "^hosted +$kind .*session has ended"; }
 	wait_for 10 left # the kernel takes a killed process down in its own time
@@ -59,7 +59,7 @@ orphans() { # a supervisor that is killed leaves its box to the next one
 	like "$(one)" 'said fine' 'the next one'
 	wait_for 20 none_left
 	ok $? 'has given back the box that it left'
-	unlike "$("$sg" doctor --paths)" '^rented' 'and doctor --paths names none'
+	unlike "$("$sg" doctor --paths)" '^hosted' 'and doctor --paths names none'
 }
 
 naps() { # HOW, what a shell says after it: a box sleeps around a shell in which nothing runs

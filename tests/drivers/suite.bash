@@ -123,7 +123,7 @@ try_box() { # the box as JSON, driver, why it is refused ('' where it is not), w
 		return
 	fi
 	like "$(tr '\n' ' ' <<<"$out")" 'exit 3 .*3 files \+2 -1 .*M a.txt \+1 -0 .*D b.txt .*A n.txt' "$2: a held command is tried: how it would end, what it would change"
-	like "$out" 'incomplete: only its workspace' "$2: and what is not seen"
+	like "$out" 'incomplete: only the workspace' "$2: and what is not seen"
 	is "$(held)" "$held" "$2: it still waits"
 	p=$("$SANDGLASS" events "$id" --json | grep preview.started | grep -oE '"seq":[0-9]+' | cut -d: -f2)
 	like "$("$SANDGLASS" out "$id#$p" 2>&1 | tr '\n' ' ')" "^before .*${4:-nreachable}" "$2: it found the files of the box, and no network"

@@ -34,14 +34,15 @@ try 'a process in a user namespace of its own' unshare --user --map-current-user
 try 'one that is root there' unshare --user --map-root-user
 try 'a process in a PID namespace of its own' unshare --user --map-current-user --pid --fork
 [ "$(id -u)" = 0 ] && try 'a process of root in a PID namespace' unshare --pid --fork
+# (named after a live process, or a session that starts meanwhile removes it as an orphan)
 grouped() {
 	local dir
 	for dir in /sys/fs/cgroup /sys/fs/cgroup/memory /sys/fs/cgroup/unified; do
-		[ -w "$dir/cgroup.procs" ] && mkdir -p "$dir/sandglass-99999999/b1" 2>/dev/null && break
+		[ -w "$dir/cgroup.procs" ] && mkdir -p "$dir/sandglass-$$/b1" 2>/dev/null && break
 	done
-	(echo "$BASHPID" >"$dir/sandglass-99999999/b1/cgroup.procs" && exec "$@")
+	(echo "$BASHPID" >"$dir/sandglass-$$/b1/cgroup.procs" && exec "$@")
 	local rc=$?
-	rmdir "$dir/sandglass-99999999/b1" "$dir/sandglass-99999999" 2>/dev/null
+	rmdir "$dir/sandglass-$$/b1" "$dir/sandglass-$$" 2>/dev/null
 	return $rc
 }
 [ "$(id -u)" = 0 ] && try "a process in a sandbox's cgroup" grouped
