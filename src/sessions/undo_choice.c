@@ -82,7 +82,7 @@ static int undo_below(const struct unmerged *u, size_t of, struct err *err)
 			return err_set(err, ERR_BUSY,
 				       "merge #%" PRIu64 " of sandbox %s is below #%" PRIu64
 				       "\nUndo that merge first, or all merges with 'undo' alone.",
-				       u->merges[i].seq, u->box[u->merges[i].box].name, m->seq);
+				       m->seq, u->box[m->box].name, u->merges[i].seq);
 	return 0;
 }
 
