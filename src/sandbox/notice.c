@@ -113,7 +113,7 @@ static void notice_word(json_t *n)
 	if (k == ARRAY_LEN(notice_kinds))
 		return;
 	const char *why = json_str(n, "why", "");
-	if (k == NOTICE_LAYOUT) {
+	if (k == NOTICE_LAYOUT || (k == NOTICE_HISTORY && !json_int(n, "count", 0))) {
 		buf_puts(&b, why);
 		why = "";
 	} else if (k == NOTICE_HISTORY) {

@@ -30,6 +30,9 @@ run() { # folder, options of the sandbox: sets id; the look in the background en
 	id=$("$sg" ls --json | jq -r .session | head -1)
 }
 past() { "$sg" events "$id" --json | jq -r 'select(.kind == "box.notice" and .body.what == "history") | .body.paths[]' | sort | xargs; }
+incomplete() { # commits seen
+	"$sg" events "$id" --json | jq -r 'select(.kind == "box.notice" and .body.what == "history" and .body.paths == []) | .body.why | capture("(?<n>[0-9]+) commits? seen").n'
+}
 run repo
 is "$? $(past)" '0 .env deploy/id_rsa' 'what only earlier commits have is named'
 run clean
@@ -69,4 +72,23 @@ run long
 is "$? $(past)" '0 ' 'more commits than are looked at: nothing is found'
 run long 'mask = { history = true }'
 is "$?" 1 'and mask = { history = true } does not take that for clean'
+run long
+is "$(incomplete)" 2000 'a notice says how many were looked at'
+
+# a commit that cannot be read, and a reference to nothing
+git init -q damaged
+for i in 1 2 3; do
+	echo "$i" >damaged/f
+	commit damaged "$i"
+done
+git -C damaged symbolic-ref refs/remotes/origin/HEAD refs/remotes/origin/gone
+run damaged 'mask = { history = true }'
+is "$?" 0 'a reference to nothing hides no commit'
+gone=$(git -C damaged rev-parse HEAD~1)
+chmod u+w "damaged/.git/objects/${gone:0:2}/${gone:2}"
+echo rubbish >"damaged/.git/objects/${gone:0:2}/${gone:2}"
+run damaged
+is "$? $(incomplete | grep -c .)" '0 1' 'a commit that cannot be read: one notice that not all was looked at'
+run damaged 'mask = { history = true }'
+is "$?" 1 'and mask = { history = true } refuses it'
 finish

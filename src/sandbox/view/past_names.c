@@ -16,6 +16,18 @@ static bool past_has_repository(const char *dir)
 	return true;
 }
 
+json_t *past_incomplete(const char *repo, int64_t commits)
+{
+	json_t *one = json_object();
+	CLEANUP(free_ptr)
+	char *why = mem_printf(
+		"git's history was not looked through completely for names like those of secrets (%lld %s seen)",
+		(long long)commits, commits == 1 ? "commit" : "commits");
+	json_put_str(one, "repo", repo);
+	json_put_str(one, "why", why);
+	return one;
+}
+
 static char *past_why(const json_t *look)
 {
 	const char *why = json_flag(look, "missing", false)
@@ -55,6 +67,8 @@ int past_names(const char *dir, const char *repo, const struct strv *expose,
 		json_array_append_new(*out, one);
 	}
 	*all_out = !json_flag(look, "more", false) && !json_flag(look, "missing", false);
+	if (!*all_out && !json_array_size(*out))
+		json_array_append_new(*out, past_incomplete(repo, json_int(look, "commits", 0)));
 	json_decref(look);
 	return 0;
 }

@@ -2,11 +2,15 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include "base/mem.h"
 #include "sandbox/workspace/merge.h"
 #include "wire/frame.h"
+
+enum { HISTORY_CPU_S = 10, HISTORY_WINDOW = 32 << 20 };
+#define HISTORY_BYTES (2ULL << 30)
 
 /* --- questions to the parent --- */
 
@@ -51,6 +55,20 @@ int child_save(struct target *t, const char *name, const void *bytes, size_t len
 
 static git_name_rule *child_suspect; /* of git_child_main */
 
+/* A history may be made to be read without end. */
+static void gitchild_limit(void)
+{
+	const struct rlimit cpu = { .rlim_cur = HISTORY_CPU_S, .rlim_max = HISTORY_CPU_S };
+	(void)setrlimit(RLIMIT_CPU, &cpu);
+#ifndef __SANITIZE_ADDRESS__ /* its shadow alone takes more */
+	const struct rlimit mem = { .rlim_cur = HISTORY_BYTES, .rlim_max = HISTORY_BYTES };
+	(void)setrlimit(RLIMIT_AS, &mem);
+	/* packs larger than that are read through smaller windows */
+	(void)git_libgit2_opts(GIT_OPT_SET_MWINDOW_SIZE, (size_t)HISTORY_WINDOW);
+	(void)git_libgit2_opts(GIT_OPT_SET_MWINDOW_MAPPED_LIMIT, (size_t)HISTORY_BYTES / 4);
+#endif
+}
+
 static int gitchild_serve(struct target *t, unsigned type, json_t *request, json_t **out,
 			  struct err *err)
 {
@@ -65,6 +83,8 @@ static int gitchild_serve(struct target *t, unsigned type, json_t *request, json
 	case CHILD_HISTORY:
 		if (!dir)
 			return err_set(err, ERR_PARSE, "merge: no directory");
+		if (type == CHILD_HISTORY)
+			gitchild_limit();
 		target_close(t);
 		t->request = json_incref(request);
 		if (target_open(t, dir, err) < 0)

@@ -106,19 +106,50 @@ static void history_tree(struct history *h, const git_oid *id, struct buf *path,
 	git_tree_free(tree);
 }
 
+/* A tag may name something that is no commit; a symbolic reference may name nothing. */
+static void history_push_refs(struct history *h, git_revwalk *walk)
+{
+	git_reference_iterator *it = NULL;
+	const char *name;
+	git_oid id;
+	int rc = git_reference_iterator_new(&it, h->t->repo);
+	while (rc == 0 && (rc = git_reference_next_name(&name, it)) == 0) {
+		int is = git_reference_name_to_id(&id, h->t->repo, name);
+		if (is == 0)
+			is = git_revwalk_push(walk, &id);
+		else if (is == GIT_ENOTFOUND)
+			continue;
+		h->missing |= is < 0 && is != GIT_EINVALIDSPEC && is != GIT_EPEEL;
+		if (clock_mono_us() > h->until_us) {
+			h->cut = true;
+			break;
+		}
+	}
+	h->missing |= rc < 0 && rc != GIT_ITEROVER;
+	git_reference_iterator_free(it);
+}
+
+static void walk_push_all(struct history *h, git_revwalk *walk)
+{
+	if (git_repository_head_unborn(h->t->repo) != 1 && git_revwalk_push_head(walk) < 0)
+		h->missing = true;
+	history_push_refs(h, walk);
+}
+
 static size_t history_walk(struct history *h, size_t most, bool *more_out, struct err *err)
 {
 	git_revwalk *walk = NULL;
 	git_oid id;
 	size_t nr = 0;
+	int rc = 0;
 	if (git_revwalk_new(&walk, h->t->repo) < 0) {
 		(void)!ws_git_err(err, "cannot read the history");
 		return 0;
 	}
-	git_revwalk_sorting(walk, GIT_SORT_TIME);
-	(void)git_revwalk_push_head(walk);
-	(void)git_revwalk_push_glob(walk, "refs/*");
-	while (!h->cut && git_revwalk_next(&id, walk) == 0) {
+	/* any other order reads every commit before the first one is given */
+	git_revwalk_sorting(walk, GIT_SORT_NONE);
+	walk_push_all(h, walk);
+	while (!h->cut && (rc = git_revwalk_next(&id, walk)) == 0) {
 		CLEANUP(buf_release) struct buf path = BUF_INIT;
 		git_commit *c = NULL;
 		if (nr == most) {
@@ -133,6 +164,7 @@ static size_t history_walk(struct history *h, size_t most, bool *more_out, struc
 		git_commit_free(c);
 		nr += !h->cut;
 	}
+	h->missing |= rc < 0 && rc != GIT_ITEROVER;
 	*more_out |= h->cut;
 	git_revwalk_free(walk);
 	return nr;

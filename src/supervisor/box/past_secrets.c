@@ -35,7 +35,7 @@ static void past_tell(struct super *s, const struct past_box *b, const json_t *f
 	for (size_t i = 0; i < json_array_size(facts); i++) {
 		const json_t *f = json_array_get(facts, i);
 		CLEANUP(buf_release) struct buf path = BUF_INIT;
-		if (!json_get_bytes(json_object_get(f, "path"), &path) ||
+		if (json_get_bytes(json_object_get(f, "path"), &path) &&
 		    masks_exposed(&b->expose, buf_cstr(&path)))
 			continue;
 		json_t *one = json_copy((json_t *)(uintptr_t)f);
@@ -66,11 +66,16 @@ static void past_secrets_work(void *self)
 {
 	struct past_secrets *p = self;
 	const struct strv none = STRV_INIT;
-	struct err ignored = ERR_INIT; /* it can't be looked through: nothing is known */
+	struct err err = ERR_INIT;
 	const struct past_stop stop = { .due = past_secrets_due, .self = p };
 	bool all;
-	if (past_names(p->dir, "", &none, &stop, &p->facts, &all, &ignored) < 0)
-		p->facts = NULL;
+	if (past_names(p->dir, "", &none, &stop, &p->facts, &all, &err) == 0)
+		return;
+	p->facts = NULL;
+	if (err.code == ERR_CANCELLED)
+		return;
+	p->facts = json_array();
+	json_array_append_new(p->facts, past_incomplete("", 0));
 }
 
 static void past_secrets_done(void *self)
