@@ -505,8 +505,11 @@ static int cassette_opts(struct cmd_ctx *ctx, json_t *o, struct err *err)
 			       ? err_set(err, ERR_USAGE,
 					 "--record and --cassette-speed require --cassette FILE")
 			       : 0;
-	if (!add && access(file, R_OK) != 0)
-		return err_sys(err, "can't read cassette '%s'", file);
+	if (!add && access(file, R_OK) != 0) {
+		(void)err_sys(err, "can't read cassette '%s'", file);
+		snprintf(err->hint, sizeof(err->hint), "To record it, add --record.");
+		return -1;
+	}
 	if (speed && (strspn(speed, "0123456789") != strlen(speed) || strlen(speed) > 4 || !*speed))
 		return err_set(err, ERR_USAGE, "--cassette-speed: expected a number, got '%s'",
 			       speed);
