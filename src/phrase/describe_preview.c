@@ -19,7 +19,7 @@ static void describe_preview_sum(const json_t *o, struct buf *out)
 	const char *end = json_str(o, "end", "");
 	int64_t ms = json_int(o, "dur_us", 0) / 1000;
 	if (!strcmp(end, "failed")) {
-		buf_printf(out, "dry run failed: %s", json_str(o, "why", "?"));
+		buf_printf(out, "failed: %s", json_str(o, "why", "?"));
 		return;
 	}
 	if (!strcmp(end, "cancelled")) {

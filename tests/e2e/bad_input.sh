@@ -109,7 +109,7 @@ busy=$(ls "$HOME"/.local/share/sandglass/sessions/*-busy-*.glass)
 for c in resume 'prune --yes'; do
 	# shellcheck disable=SC2086
 	timeout 60 "$sg" $c "$id" >"$t/stdout" 2>"$t/out" </dev/null
-	like "$?$(cat "$t/out")" "^1sandglass: .*${id#s-}.*(is running|process [0-9]+ writes session)" "$c: one that is written: says so"
+	like "$?$(cat "$t/out")" "^1sandglass: .*(${id#s-}.*is running|process [0-9]+ writes session .*${id#s-})" "$c: one that is written: says so"
 	is "$(grep -c "^sandglass: " "$t/out")" 1 "$c: one that is written: in one line"
 done
 for c in verify show events; do

@@ -72,7 +72,7 @@ ok $? "the record verifies"
 printf 'return require("sandglass.policy").rules { default = "boxed", require("sandglass.policy").deny "in" { kind = "connect", where = "box" } }\n' >no.lua
 printf 'local b <close> = require("sandglass").sandbox {}\nlocal c = b:dial(80)\nprint("RULE", select(2, c:wait()))\n' >try.lua
 "$sg" run --no-tui --no-input --policy no.lua try.lua >"$t/out" 2>&1 </dev/null
-like "$(cat "$t/out")" 'connect DENIED by in: the box:80' "a rule can forbid it"
+like "$(cat "$t/out")" 'connect DENIED by in: sandbox:80' "a rule can forbid it"
 cat >frozen.lua <<'L'
 local sg = require "sandglass"
 for i = 1, 4 do

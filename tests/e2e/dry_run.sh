@@ -91,7 +91,7 @@ unlike "$("$sg" events "$s")" 'after: .*[.]/d' 'denied after a preview: nothing 
 like "$("$sg" events "$s")" 'the action is decided' 'its layer is dropped'
 begin ': held; python3 -c "import urllib.request as u; u.urlopen(\"http://example.org/\")"; bash -c "echo >/dev/tcp/192.0.2.1/80"' true net
 out=$("$sg" dry-run "$h" -S "$s")
-like "$out" 'incomplete: it wanted the network' 'the network is off, which is reported'
+like "$out" 'incomplete: it tried to use the network' 'the network is off, which is reported'
 like "$out" 'connections refused: 1' 'with the refused connections'
 command -v python3 >/dev/null && like "$out" 'example.org:80' 'and the hosts it asked for'
 is "$(count action.requested)" 2 'none of it was an action'

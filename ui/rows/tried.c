@@ -20,7 +20,7 @@ const char *tried_sum(const json_t *o, struct arena *a)
 {
 	const char *end = json_str(o, "end", "");
 	if (strcmp(end, "failed") == 0)
-		return arena_printf(a, "dry run failed: %s", json_str(o, "why", "?"));
+		return arena_printf(a, "failed: %s", json_str(o, "why", "?"));
 	if (strcmp(end, "cancelled") == 0)
 		return "cancelled: the action was decided during the dry run";
 	const char *how =
