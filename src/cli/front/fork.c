@@ -58,14 +58,13 @@ int cmd_fork(struct cmd_ctx *ctx)
 	if (cmd_opt(ctx, "test") || cmd_opt(ctx, "runs") || cmd_opt(ctx, "time"))
 		return cmd_usage(ctx, "--test, --runs, and --time require --model");
 	if (run_budget(ctx, o, &err) < 0 || with_end(from, &seq, &err) < 0 ||
-	    run_options_of(o, from, &err) < 0 || run_unrecorded(ctx, o, &err) < 0 ||
+	    run_options_of(o, from, &err) < 0 || run_continued(ctx, o, &err) < 0 ||
 	    record_fork(from, seq, ctx->sessions, cmd_opt(ctx, "name"), &path, &err) < 0)
 		return cmd_fail(ctx, &err);
 	json_put_str(o, "resume", path);
 	json_put_str(o, "fork_model", cmd_opt(ctx, "with"));
 	json_put_str(o, "name", "session");
 	json_put_str(o, "sessions_dir", ctx->sessions);
-	json_put_str(o, "notify", cmd_opt(ctx, "notify"));
 	json_put_flag(o, "no_input", cmd_has(ctx, "no-input"));
 	struct front_opts fo = { .follows = true };
 	int status = run_session(ctx, o, &fo);

@@ -51,14 +51,16 @@ int front_show_all(struct cmd_ctx *ctx, const struct front_opts *fo);
 int run_session(struct cmd_ctx *ctx, json_t *o, const struct front_opts *fo);
 /* run_watch.c: the same, and again whenever @file is saved. */
 int run_watch(struct cmd_ctx *ctx, json_t *opts, const char *file);
-/* Puts the options that the session at @path was started with into @o; options of the command
- * line override them. */
 /* --budget into @o. */
 NODISCARD int run_budget(struct cmd_ctx *ctx, json_t *o, struct err *err);
+/* Puts the options that the session at @path was started with into @o, without any that names a
+ * command. */
 NODISCARD int run_options_of(json_t *o, const char *path, struct err *err);
 /* Settings that are never recorded, from the present configuration: secrets, model providers,
  * and prices. */
 NODISCARD int run_unrecorded(struct cmd_ctx *ctx, json_t *o, struct err *err);
+/* For a session that is continued: run_unrecorded, and --notify or the configuration's. */
+NODISCARD int run_continued(struct cmd_ctx *ctx, json_t *o, struct err *err);
 /* Puts options (those that the command has) and configuration for any session into the
  * supervisor's options. */
 NODISCARD int run_common(struct cmd_ctx *ctx, json_t *o, struct err *err);

@@ -14,6 +14,10 @@
 
 int run_options_of(json_t *o, const char *path, struct err *err)
 {
+	/* the file may be somebody else's: nothing in it names a command for the host to run */
+	static const char *const kept[] = { "policy",	       "roots",		 "box",
+					    "hash_only",       "box_uid",	 "ask_timeout_us",
+					    "keep_file_bytes", "accept_reduced", "share" };
 	static const char *const same[] = { "model", "backend" };
 	struct session *s;
 	struct event ev;
@@ -32,8 +36,9 @@ int run_options_of(json_t *o, const char *path, struct err *err)
 	session_close(&s);
 	if (rc < 0 || !start)
 		return -1;
-	if (json_object_get(start, "options"))
-		json_object_update(o, json_object_get(start, "options"));
+	for (size_t i = 0; i < ARRAY_LEN(kept); i++)
+		json_put(o, kept[i],
+			 json_incref(json_object_get(json_object_get(start, "options"), kept[i])));
 	for (size_t i = 0; i < ARRAY_LEN(same); i++)
 		json_put(o, same[i], json_incref(json_object_get(start, same[i])));
 	return 0;
@@ -43,18 +48,18 @@ static int resume_one(struct cmd_ctx *ctx, const char *path, bool detach)
 {
 	CLEANUP(json_release) json_t *o = json_object();
 	struct err err = ERR_INIT;
-	if (run_options_of(o, path, &err) < 0 || run_unrecorded(ctx, o, &err) < 0)
+	if (run_options_of(o, path, &err) < 0 || run_continued(ctx, o, &err) < 0)
 		return cmd_fail(ctx, &err);
 	json_put_str(o, "resume", path);
 	json_put_str(o, "name", "session");
 	json_put_str(o, "sessions_dir", ctx->sessions);
-	json_put_str(o, "notify", cmd_opt(ctx, "notify"));
 	json_put_flag(o, "no_input", cmd_has(ctx, "no-input"));
 	struct front_opts fo = { .detach = detach };
 	return run_session(ctx, o, &fo);
 }
 
-/* Every session whose supervisor is gone and which has no end. One that cannot be resumed does not
+/* Every session whose supervisor is gone and which has no end; who archived one wanted it left as it
+ * is. One that cannot be resumed does not
  * stop the others. */
 static int resume_all(struct cmd_ctx *ctx)
 {
@@ -69,7 +74,7 @@ static int resume_all(struct cmd_ctx *ctx)
 		struct err none = ERR_INIT;
 		if (session_open(&s, files.item[i].path, &none) < 0)
 			continue; /* ls says what it is */
-		bool off = session_broken_off(s);
+		bool off = !files.item[i].archived && session_broken_off(s);
 		session_close(&s);
 		int rc = off ? resume_one(ctx, files.item[i].path, true) : EXIT_DONE;
 		nr += off;

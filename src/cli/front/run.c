@@ -181,6 +181,32 @@ static int put_models(json_t *o, const struct config *c, struct err *err)
 	return put_otlp(o, c, err);
 }
 
+/* The command for notices, unless @o has one, and when it runs. */
+static void put_notify(json_t *o, const struct config *c)
+{
+	CLEANUP(free_ptr) char *notify = config_value(c, "notify.command");
+	CLEANUP(free_ptr) char *host = config_value(c, "notify.host");
+	CLEANUP(free_ptr) char *when = config_value(c, "notify.when");
+	struct err none = ERR_INIT;
+	CLEANUP(json_release)
+	json_t *argv = notify ? json_parse(notify, strlen(notify), "notify.command", &none) : NULL;
+	if (!json_object_get(o, "notify"))
+		shell_words(o, "notify", argv);
+	json_put_str(o, "notify_host", host);
+	json_put_str(o, "notify_when", when);
+}
+
+int run_continued(struct cmd_ctx *ctx, json_t *o, struct err *err)
+{
+	struct config *c;
+	if (run_unrecorded(ctx, o, err) < 0 || config_open(&c, ctx, err) < 0)
+		return -1;
+	json_put_str(o, "notify", cmd_opt(ctx, "notify"));
+	put_notify(o, c);
+	config_close(&c);
+	return 0;
+}
+
 int run_unrecorded(struct cmd_ctx *ctx, json_t *o, struct err *err)
 {
 	struct config *c;
@@ -228,23 +254,15 @@ static int front_run_configured(struct cmd_ctx *ctx, json_t *o, struct err *err)
 	CLEANUP(free_ptr) char *policy = config_value(c, "policy");
 	CLEANUP(free_ptr) char *box_uid = config_value(c, "box_uid");
 	CLEANUP(free_ptr) char *keep = config_value(c, "keep.file_bytes");
-	CLEANUP(free_ptr) char *notify = config_value(c, "notify.command");
-	CLEANUP(free_ptr) char *host = config_value(c, "notify.host");
-	CLEANUP(free_ptr) char *when = config_value(c, "notify.when");
 	CLEANUP(free_ptr) char *tools = config_value(c, "tools");
 	CLEANUP(free_ptr) char *asks = config_value(c, "approvals.timeout_us");
 	CLEANUP(free_ptr) char *hash_only = config_value(c, "keep.hash_only");
 	CLEANUP(free_ptr) char *pool = config_value(c, "pool.size");
 	struct err none = ERR_INIT;
 	CLEANUP(json_release)
-	json_t *argv = notify ? json_parse(notify, strlen(notify), "notify.command", &none) : NULL;
-	CLEANUP(json_release)
 	json_t *roots = tools ? json_parse(tools, strlen(tools), "tools", &none) : NULL;
 	int rc = put_models(o, c, err);
-	if (!json_object_get(o, "notify"))
-		shell_words(o, "notify", argv);
-	json_put_str(o, "notify_host", host);
-	json_put_str(o, "notify_when", when);
+	put_notify(o, c);
 	if (json_is_array(roots))
 		json_array_extend(json_object_get(o, "roots"), roots);
 	put_boxes(o, c);
