@@ -373,6 +373,12 @@ static void print_event(struct cmd_ctx *ctx, struct session *s, const struct eve
 			fputs("the request as recorded: --verbose\n", ctx->out);
 		return;
 	}
+	if (ev->kind == EV_TOOL_CALL && !ctx->verbose && show_call(ctx, body)) {
+		show_call_result(ctx, s, ev->seq);
+		if (!ctx->quiet)
+			fputs("the call as recorded: --verbose\n", ctx->out);
+		return;
+	}
 	make_whole(s, ev, body);
 	/* for reading; the line with --json has it as it is */
 	char *pretty = json_dumps(body, JSON_INDENT(2) | JSON_ENCODE_ANY);
@@ -425,6 +431,7 @@ static int cmd_show_print_action(struct cmd_ctx *ctx, struct session *s, uint64_
 	feed_free(&feed);
 	if (!ctx->json) {
 		show_call_output(ctx, s, action);
+		show_call_result(ctx, s, action);
 		show_times_snapshot(&times, s);
 	}
 	print_times(ctx, &times);

@@ -29,6 +29,9 @@ bool show_card(struct cmd_ctx *ctx, const char *path, uint64_t action);
 bool show_call(struct cmd_ctx *ctx, const json_t *body);
 /* Prints its output; the middle of a long one, and what is over 256 KiB, is left out. */
 void show_call_output(struct cmd_ctx *ctx, struct session *s, uint64_t action);
+/* Prints what the script's own tool gave for the event @call, or its error; nothing if there is no
+ * end of it. */
+void show_call_result(struct cmd_ctx *ctx, struct session *s, uint64_t call);
 /* bars, or one object of microseconds */
 int show_session_time(struct cmd_ctx *ctx, struct session *s);
 

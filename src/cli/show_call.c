@@ -49,8 +49,9 @@ bool show_call(struct cmd_ctx *ctx, const json_t *body)
 	if (!strcmp(json_str(body, "kind", ""), "model") ||
 	    (!json_is_object(args) && !cmd && !json_object_get(body, "argv")))
 		return false;
-	if (json_str(body, "tool", NULL))
-		show_call_value(ctx, "tool", json_object_get(body, "tool"));
+	const char *tool = json_object_get(body, "tool") ? "tool" : "name"; /* "name": tool.call */
+	if (json_str(body, tool, NULL))
+		show_call_value(ctx, "tool", json_object_get(body, tool));
 	if (!json_is_object(args) && cmd)
 		show_call_value(ctx, "cmd", cmd);
 	else if (!json_is_object(args))
@@ -109,4 +110,33 @@ void show_call_output(struct cmd_ctx *ctx, struct session *s, uint64_t action)
 		fprintf(ctx->out, "  .. %zu more lines ..\n", left);
 		show_call_lines(ctx, text.data + tail, text.len - tail);
 	}
+}
+
+void show_call_result(struct cmd_ctx *ctx, struct session *s, uint64_t call)
+{
+	struct feed *feed;
+	struct arena arena = ARENA_INIT;
+	struct event ev;
+	struct err none = ERR_INIT;
+	bool found = false;
+	if (feed_new(&feed, s, FEED_ALL, 0, &none) < 0)
+		return;
+	feed_seek(feed, call);
+	while (!found && feed_next(feed, &ev, &arena, 0, &none) > 0) {
+		found = ev.kind == EV_TOOL_END && ev.cause == call;
+		CLEANUP(json_release)
+		json_t *end = found && ev.body ? json_parse(ev.body, ev.len, "event", &none) : NULL;
+		const json_t *text = json_object_get(end, "text");
+		const char *label = json_flag(end, "ok", false) ? "result" : "error";
+		if (end && text && !json_is_null(text))
+			show_call_value(ctx, label, text);
+		else if (end)
+			fprintf(ctx->out, "%-9s no text\n", label);
+		else if (found)
+			fprintf(ctx->out, "%-9s <%s>\n", "result",
+				ev.body ? "unreadable" : "redacted");
+		arena_reset(&arena);
+	}
+	arena_release(&arena);
+	feed_free(&feed);
 }

@@ -46,6 +46,14 @@ print(args["add"], args["look_up"], ends["add"], ends["look_up"], ends["bad"], e
 P
 )" "{'a': 1, 'b': 2} {'word': 'jam'} {'ok': True, 'text': '{\"sum\":3}'} {'ok': True, 'text': 'jam is marmalade'} {'ok': False, 'text': 'no luck'} {'ok': True} True" \
 	'arguments and results are recorded, long ones cut'
+call_of() { "$sg" events tools --json | python3 -c 'import json, sys
+print(next(e["seq"] for e in map(json.loads, sys.stdin) if e["kind"] in ("tool.call", "action.requested") and sys.argv[1] in (e["body"].get("name"), e["body"].get("tool"))))' "$1"; }
+for one in 'add|a +1|result +\{"sum":3\}' 'look_up|word +jam|result +jam is marmalade' 'bad|tool +bad|error +no luck'; do
+	IFS='|' read -r name arg result <<<"$one"
+	card=$("$sg" show "tools#$(call_of "$name")")
+	like "$card" "$arg" "show has what $name was called with"
+	like "$card" "$result" "and what came of it"
+done
 grep -c "$CAKE" events >/dev/null
 is $? 1 'a secret in a result is not'
 "$sg" verify tools >verified 2>&1 && "$sg" export tools -F proof -o tools.proof >/dev/null &&
