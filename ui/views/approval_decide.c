@@ -7,6 +7,7 @@
 
 #include "base/text/utf8.h"
 #include "ui/frame/prompt.h"
+#include "ui/views/merge_card.h"
 
 void approval_send(struct approval *v, struct ui *ui, const char *word, json_t *opts)
 {
@@ -151,8 +152,8 @@ static bool goes_back(struct source *s, const struct model_action *act, const js
 	CLEANUP(json_release) json_t *open = source_body(s, act->box);
 	const json_t *repos = json_object_get(open, "repos");
 	return !json_object_get(json_object_get(req, "args"), "into") ||
-	       json_equal(json_object_get(json_array_get(repos, 0), "dir"),
-			  json_object_get(req, "host_path"));
+	       merge_same_dir(json_object_get(json_array_get(repos, 0), "dir"),
+			      json_object_get(req, "host_path"));
 }
 
 void approval_plan(struct ui *ui, size_t source, const struct model_action *act)

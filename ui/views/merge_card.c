@@ -2,6 +2,7 @@
 
 #include <inttypes.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "ui/views/approve.h"
 #include "ui/views/review_priv.h"
@@ -54,6 +55,17 @@ static void merge_card_conflict(struct text *t, const json_t *conflict)
 	text_add(t, ROLE_FAILED, "!", line.data, line.len, 0);
 }
 
+bool merge_same_dir(const json_t *a, const json_t *b)
+{
+	CLEANUP(buf_release) struct buf x = BUF_INIT, y = BUF_INIT;
+	struct stat s, t;
+	if (!json_get_bytes(a, &x) || !json_get_bytes(b, &y))
+		return false;
+	return strcmp(buf_cstr(&x), buf_cstr(&y)) == 0 ||
+	       (stat(buf_cstr(&x), &s) == 0 && stat(buf_cstr(&y), &t) == 0 &&
+		s.st_dev == t.st_dev && s.st_ino == t.st_ino);
+}
+
 /* Why the plan @o, recorded at @planned, says nothing of merge @act as it is now; NULL: it does. */
 static const char *plan_differs(struct source *s, const struct model_box *b, const json_t *o,
 				const struct model_action *act)
@@ -62,7 +74,10 @@ static const char *plan_differs(struct source *s, const struct model_box *b, con
 	const json_t *args = json_object_get(req, "args"), *counts = json_object_get(o, "counts");
 	if (strcmp(json_str(o, "mode", "branch"), json_str(args, "mode", "branch")) != 0)
 		return "was of another mode";
-	if (json_object_get(args, "into"))
+	if (json_object_get(args, "into") &&
+	    !merge_same_dir(
+		    json_object_get(json_array_get(json_object_get(o, "targets"), 0), "dir"),
+		    json_object_get(req, "host_path")))
 		return "was for another folder";
 	if (json_object_get(o, "left") || json_object_get(o, "taken") ||
 	    json_int(counts, "left", 0) > 0)
@@ -148,6 +163,12 @@ static void merge_card_tests(struct text *t, const struct review *v, size_t most
 			  REVIEW_LOOK_BACK);
 }
 
+static bool merge_card_by_hunk(struct source *s, const struct model_action *act)
+{
+	CLEANUP(json_release) json_t *req = source_body(s, act->id);
+	return json_flag(json_object_get(req, "args"), "review", false);
+}
+
 void merge_card(struct text *t, struct source *s, const struct model_action *act, bool brief)
 {
 	const struct model_box *b = model_box(&s->model, act->box);
@@ -165,6 +186,8 @@ void merge_card(struct text *t, struct source *s, const struct model_action *act
 		merge_card_files(t, s, v.change, v.nr);
 	merge_card_drift(t, &v);
 	merge_card_conflicts(t, s, b, act);
+	if (!act->started && merge_card_by_hunk(s, act))
+		text_puts(t, ROLE_TEXT, "review     y takes all hunks; :review chooses");
 	merge_card_tests(t, &v, brief ? 1 : CARD_CHECKS);
 	text_putf(t, ROLE_DIM, "undo       sandglass undo -S %s", s->model.id ? s->model.id : "");
 }

@@ -8,6 +8,8 @@
 
 /* Adds the card of merge @act. @brief: one line for all files, and one test only. */
 void merge_card(struct text *t, struct source *s, const struct model_action *act, bool brief);
+/* Whether the paths @a and @b, strings of a body, name the same folder, however they are spelt. */
+bool merge_same_dir(const json_t *a, const json_t *b);
 /* Adds the arguments of a merge that its summary doesn't name: message, ignored files, and any
  * argument of a newer version as JSON. */
 void merge_card_args(struct text *t, const json_t *req);
