@@ -31,7 +31,7 @@ wait_for 10 shows 'fleet'
 keys ':review' Enter
 wait_for 10 shows 'hunk 3'
 ok $? "the review lists files and hunks"
-sees '4 take +0 leave +4 not seen' "all are taken, none was seen"
+sees '4 take .4 not seen. +0 leave' "all are taken, none was seen"
 keys j
 keys j
 keys Space

@@ -245,9 +245,9 @@ void review_paint(const void *self, const struct ui *ui, struct area a)
 	draw_title(a, 0, v->no_blanks ? "review  blanks hidden" : "review", right,
 		   ARRAY_LEN(right));
 	put_rule(a, 1, NULL, ROLE_RULE,
-		 v->nr ? arena_printf(v->arena, "%s  %zu take  %zu leave  %zu not seen",
-				      changes_sum(v->change, v->nr, v->arena), v->take, v->leave,
-				      v->unseen)
+		 v->nr ? arena_printf(v->arena, "%s  %zu take (%zu not seen)  %zu leave",
+				      changes_sum(v->change, v->nr, v->arena), v->take, v->unseen,
+				      v->leave)
 		       : NULL);
 	struct area body = area_sub(a, 2, 0, a.rows - 4, a.cols);
 	if (a.cols < REVIEW_WIDE) { /* one row of the list, the one that is looked at */
