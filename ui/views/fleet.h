@@ -16,7 +16,7 @@ enum { MAX_EVENTS = 24, MAX_PENDING = 12, FLEET_SOURCES = 64, GROUP_OVER = 100 }
 
 /* The agents of one session together. */
 struct group {
-	size_t nr, count[AGENT_FAILED + 1];
+	size_t nr, nr_scripts, count[AGENT_FAILED + 1]; /* nr_scripts: rows that are no agent */
 	int64_t tokens, uusd;
 	uint64_t steps;
 	bool folded, cost_unknown;
@@ -69,7 +69,8 @@ struct fleet {
 	bool grouped;
 	struct group *group; /* by source */
 	bool cost_unknown;
-	size_t total, count[AGENT_FAILED + 1]; /* of all agents that are listed, folded or not */
+	/* of all rows that are listed, folded or not */
+	size_t total, nr_scripts, count[AGENT_FAILED + 1];
 	struct line *line;
 	size_t nr;
 	size_t at; /* index of the selection */

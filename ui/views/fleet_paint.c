@@ -115,8 +115,9 @@ static void view_fleet_paint_group(const struct fleet *f, const struct ui *ui, s
 	const struct model *m = &ui->src[l->source]->model;
 	const struct group *g = l->group;
 	struct arena *ar = f->arena;
-	struct piece p[ARRAY_LEN(words) + 1] = { { ROLE_TEXT, fmt_plural(ar, (int64_t)g->nr,
-									 "agent", "agents") } };
+	struct piece p[ARRAY_LEN(words) + 1] = {
+		{ ROLE_TEXT, fmt_plural(ar, (int64_t)(g->nr - g->nr_scripts), "agent", "agents") }
+	};
 	for (size_t i = 0; i < ARRAY_LEN(words); i++) {
 		size_t n = g->count[words[i].state];
 		if (words[i].with != words[i].state)

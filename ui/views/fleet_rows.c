@@ -190,6 +190,8 @@ static void count_in(struct fleet *f, struct group *g, const struct line *l)
 	if (fleet_rows_urgency(l->state) < g->urgency)
 		g->urgency = fleet_rows_urgency(l->state);
 	f->total++;
+	f->nr_scripts += l->agent->script;
+	g->nr_scripts += l->agent->script;
 	f->count[l->state]++;
 }
 
@@ -272,7 +274,7 @@ static void fleet_rows_list_all(struct fleet *f, struct ui *ui, struct arena *ar
 		n += ui->src[i]->model.nr_agents;
 	struct line *all = arena_alloc(ar, (n + 1) * sizeof(*all));
 	f->group = arena_alloc(ar, (ui->nr_src + 1) * sizeof(*f->group));
-	f->total = f->nr = n = 0;
+	f->total = f->nr_scripts = f->nr = n = 0;
 	f->cost_unknown = false;
 	memset(f->count, 0, sizeof(f->count));
 	for (size_t i = 0; i < ui->nr_src; i++) {

@@ -124,8 +124,9 @@ static void view_fleet_gather_title(struct fleet *f, struct ui *ui, int cols, st
 	size_t run = count[AGENT_RUN] + count[AGENT_THINK],
 	       held = count[AGENT_HELD] + count[AGENT_ASK];
 	f->nr_pieces = 0;
-	view_fleet_add_piece(f, cols >= 100 ? ROLE_TEXT : ROLE_DIM,
-			     fmt_plural(ar, (int64_t)f->total, "agent", "agents"));
+	view_fleet_add_piece(
+		f, cols >= 100 ? ROLE_TEXT : ROLE_DIM,
+		fmt_plural(ar, (int64_t)(f->total - f->nr_scripts), "agent", "agents"));
 	view_fleet_add_piece(f, ROLE_RUN, run ? arena_printf(ar, "%zu run", run) : "");
 	for (size_t i = 0; i < ui->nr_src; i++)
 		if (ui->src[i]->model.no_room && !ui->src[i]->model.ended) {

@@ -217,7 +217,7 @@ static void view_sessions_row(const struct sessions_view *v, const struct ui *ui
 		  verdict);
 	int name = text_cells(b->name, a.g->ascii), width = c->width[COL_NAME];
 	list_cell(a, row, c, COL_NAME, ROLE_NAME, b->name);
-	if (*b->agents && name + 6 < width)
+	if (*b->agents && strcmp(b->agents, b->name) != 0 && name + 6 < width)
 		put_field(a, row, c->col[COL_NAME] + name + 2, width - name - 2, ROLE_DIM,
 			  b->agents);
 }
