@@ -107,8 +107,8 @@ void console_say_gone(struct console *c)
 		if (why && *why) /* a row has no room for it */
 			ui_say(&c->ui, ROLE_ERROR, "%s %s: %s", id, m->how, why);
 		else if (is == 2)
-			ui_say(&c->ui, ROLE_DIM, "session %s has ended: it can only be looked at%s",
-			       id, others);
+			ui_say(&c->ui, ROLE_DIM,
+			       "session %s has ended; merge and undo still work%s", id, others);
 		else
 			/* what the screens say of it stays (ui_lost_text) */
 			ui_say(&c->ui, ROLE_WARN, "%s", "");

@@ -24,7 +24,7 @@ like "$("$sg" sandbox ls)" "$id +fix +ended, 3 files not merged" "sandbox ls nam
 like "$("$sg" doctor --paths)" "not merged .*${id#s-}" "so does doctor --paths"
 like "$("$sg" merge -n "$id" 2>&1)" "would merge fix: 3 changes to $repo" "a dry run says what would be done"
 is "$(git -C "$repo" branch | wc -l)" 1 "and does nothing"
-like "$("$sg" merge "$id/other" 2>&1)" "has no box 'other'" "another box is none"
+like "$("$sg" merge "$id/other" 2>&1)" "sandbox 'other' not found" "another box is none"
 "$sg" merge "$id/fix" --to review --path 'a.txt' >"$t/out" 2>&1
 ok $? "one file is merged after the end"
 is "$(git -C "$repo" show review:a.txt | tr '\n' ' ')" "one TWO three " "its branch holds it"
@@ -40,7 +40,7 @@ if command -v tmux >/dev/null; then
 	shows() { tm capture-pane -p >"$t/screen"; grep -qE -- "$1" "$t/screen"; }
 	merges() { "$sg" merge "$1" --to "$2" >"$t/out" 2>&1; }
 	tm -f /dev/null new-session -d -x 120 -y 36 "LC_ALL=C.UTF-8 $sg run $t/work.lua -- --repo $repo"
-	wait_for 60 shows 'has ended: it can only be looked at'
+	wait_for 60 shows 'ended; merge and undo still work'
 	ok $? "a console shows a session to its end and stays"
 	seen=$("$sg" ls | grep -o 's-[a-z0-9]*' | head -1)
 	wait_for 60 merges "$seen" seen
