@@ -258,14 +258,17 @@ static bool console_draw(struct console *c, int64_t now)
 	if (c->ui.redraw)
 		term_redraw();
 	c->ui.redraw = false;
-	if (c->ui.flush)
-		term_flush_keys();
+	bool dropped = c->ui.flush && term_flush_keys();
 	c->ui.flush = false;
 	if (!term_show(&c->ui.grid))
 		return false;
 	console_tell(c, now);
 	c->drawn_us = now;
 	c->dirty = c->pressed = false;
+	if (dropped && strcmp(ui_top(&c->ui)->ops->name, "approval") == 0) {
+		ui_say(&c->ui, ROLE_DIM, "earlier keystrokes were ignored");
+		c->dirty = true;
+	}
 	return true;
 }
 

@@ -64,7 +64,7 @@ uint32_t term_key(void);
 struct mouse term_mouse(void); /* of the last K_MOUSE */
 /* -1; else an Esc may be a key or the beginning of one: that long until it is clear */
 int term_key_wait_ms(void);
-void term_flush_keys(void);
+bool term_flush_keys(void); /* true: keys were thrown away */
 void term_set_mouse(bool on);
 /* Draws what changed. False: the terminal has not taken the last frame yet; nothing is done, show
  * the newest later. */

@@ -239,12 +239,15 @@ int term_key_wait_ms(void)
 }
 
 /* Read and forgotten, not cleared: the end of a paste that is under way must not be missed. */
-void term_flush_keys(void)
+bool term_flush_keys(void)
 {
+	uint32_t key;
+	bool any = false;
 	do {
-		while (input_key(&term_curses_input, false) != KEY_NONE_)
-			;
+		while ((key = input_key(&term_curses_input, false)) != KEY_NONE_)
+			any |= key != K_MOUSE && key != K_FOCUS_IN && key != K_FOCUS_OUT;
 	} while (read_more());
+	return any;
 }
 
 void term_set_mouse(bool on)

@@ -46,6 +46,7 @@ struct approval {
 	int64_t opened_us; /* mono */
 	unsigned shown;	   /* ui->nr_shown then */
 	bool none_next;	   /* after a decision: the filter of the queue hides all others */
+	bool told_off;	   /* "keys are off" was said */
 	bool armed, sure;  /* y once, m once */
 	bool seen_end;	   /* the end of the bytes was on the screen */
 	bool sent;	   /* by us: it closes when it is done */

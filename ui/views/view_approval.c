@@ -25,10 +25,22 @@ void approval_arm(struct approval *v, struct ui *ui)
 	v->edited = NULL;
 	ui->flush = true;
 	ui->wake_us = ui->mono_us + ui->dead_us;
-	if (ui_may_act(ui, v->source))
-		ui_say(ui, ROLE_DIM,
-		       "earlier keystrokes were ignored; keys are off for %lld.%lld s",
-		       (long long)ui->dead_us / 1000000, (long long)ui->dead_us / 100000 % 10);
+	if (!ui_may_act(ui, v->source) || v->info.decided)
+		return;
+	ui_say(ui, ROLE_DIM, "keys are off for %lld.%lld s", (long long)ui->dead_us / 1000000,
+	       (long long)ui->dead_us / 100000 % 10);
+	v->told_off = true;
+}
+
+/* The words about dead keys go with the dead time, unless others took their place. */
+static void approval_untell(struct approval *v, struct ui *ui)
+{
+	if (!v->told_off || (ui->mono_us - v->opened_us < ui->dead_us && !v->info.decided))
+		return;
+	v->told_off = false;
+	if (ui->message && strncmp(ui->message, "keys are off for ", 17) == 0 &&
+	    ui->message_role == ROLE_DIM)
+		ui_say(ui, ROLE_TEXT, "%s", "");
 }
 
 /* Another screen has covered it: keys typed there were not meant for this one. */
@@ -139,6 +151,7 @@ static void view_approval_recalc(void *self, struct ui *ui, struct arena *ar, in
 	if (!s || !model_action(&s->model, v->action))
 		return;
 	approval_load(&v->info, s, v->action, ar);
+	approval_untell(v, ui);
 	v->info.edited = v->edited;
 	v->info.now_us = v->now_us;
 	v->output = v->output && v->info.tried;
