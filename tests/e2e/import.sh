@@ -127,7 +127,7 @@ is "$(sums "$("$sg" import "$t/exec.jsonl" --json)")" '1 2 0 500 50' 'codex exec
 { sed -n 1,3p "$t/exec.jsonl"; echo '{"type":"turn.failed","error":{"message":"stream lost"}}'; } >"$t/lost.jsonl"
 is "$(sums "$("$sg" import "$t/lost.jsonl" --name lost --json)")" '1 1 0 0 0' 'codex exec: a command that was started and did not end is a call'
 like "$("$sg" events lost)" '#[0-9]+ interrupted: the file ends without its result' 'without a result'
-like "$("$sg" events lost | grep 'agent ends')" 'error, stream lost' 'how the turn ended'
+like "$("$sg" events lost | grep 'agent ended')" 'error, stream lost' 'how the turn ended'
 like "$("$sg" ls --json | grep '"lost"')" '"state":"failed"' 'and the session did not end well'
 cat >"$t/run.traj" <<'JSON'
 {"trajectory":[{"action":"ls","observation":"a.c\n","response":"I look.","thought":"I look.","execution_time":0.1},
@@ -143,8 +143,8 @@ cat >"$t/costly.traj" <<'JSON'
 JSON
 is "$(sums "$("$sg" import "$t/costly.traj" --name costly --json)")" '2 1 1 0 0' "SWE-agent: an answer without a command calls nothing; the task is a user's message"
 like "$("$sg" events costly | grep 'agent .* with')" 'swe-agent with some-model' 'SWE-agent: the model that it was set to'
-like "$("$sg" events costly | grep 'told by')" 'fix the parser' 'SWE-agent: the task, without its demonstration'
-like "$("$sg" events costly | grep 'agent ends')" 'budget, exit_cost' 'SWE-agent: how it ended'
+like "$("$sg" events costly | grep 'message by')" 'fix the parser' 'SWE-agent: the task, without its demonstration'
+like "$("$sg" events costly | grep 'agent ended')" 'budget, exit_cost' 'SWE-agent: how it ended'
 # Inspect: graders, agents below the agent, what a script put there, texts kept aside
 cat >"$t/graded.json" <<'JSON'
 {"version":2,"status":"success","eval":{"created":"2026-01-01T10:00:00+00:00","model":"p/m","metric":NaN,"low":-Infinity},"samples":[{"id":"one","epoch":1,
@@ -164,7 +164,7 @@ JSON
 is "$(sums "$("$sg" import "$t/graded.json" --name graded --json)")" '3 3 1 39 8' 'inspect: answers, calls and tokens of all who answered, and what the sums have beyond them'
 out=$("$sg" events graded)
 like "$out" 'one helper .*exec: ls below' 'inspect: the call of an agent below the agent'
-like "$out" 'told by imported: a long question' 'inspect: a text that is kept aside'
+like "$out" 'message by imported: a long question' 'inspect: a text that is kept aside'
 like "$out" 'one exec: cat long.txt' 'inspect: also in the arguments of a call'
 like "$out" '^10:00:02 .*one #[0-9]+ model answers: I look' 'inspect: an answer with its time, without what was thought'
 like "$out" 'one agent ends: budget, token: Done' 'inspect: a limit that ended it'

@@ -37,7 +37,7 @@ mkdir -p x/.sandglass && ln -s "$t/elsewhere" x/.sandglass/policy.lua
 "$sg" init x --force >"$t/out" 2>&1 </dev/null
 [ $? -ne 0 ] && [ ! -e "$t/elsewhere" ]
 ok $? 'a link is not followed'
-like "$(cat "$t/out")" 'no regular file' 'and named'
+like "$(cat "$t/out")" 'not a regular file' 'and named'
 "$sg" init /nowhere/at/all >"$t/out" 2>&1 </dev/null
 [ $? -ne 0 ]
 ok $? 'a folder that is not there'
