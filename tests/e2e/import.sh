@@ -166,8 +166,8 @@ out=$("$sg" events graded)
 like "$out" 'one helper .*exec: ls below' 'inspect: the call of an agent below the agent'
 like "$out" 'message by imported: a long question' 'inspect: a text that is kept aside'
 like "$out" 'one exec: cat long.txt' 'inspect: also in the arguments of a call'
-like "$out" '^10:00:02 .*one #[0-9]+ model answers: I look' 'inspect: an answer with its time, without what was thought'
-like "$out" 'one agent ends: budget, token: Done' 'inspect: a limit that ended it'
+like "$out" '^10:00:02 .*one #[0-9]+ model answered: I look' 'inspect: an answer with its time, without what was thought'
+like "$out" 'one agent ended: budget, token: Done' 'inspect: a limit that ended it'
 like "$out" 'type=scores' 'inspect: scores are kept'
 like "$("$sg" out "graded#$("$sg" events graded --filter 'cmd:"cat long.txt"' --json | head -1 | number seq)")" 'too slow' 'inspect: why a call failed'
 

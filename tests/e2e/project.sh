@@ -68,7 +68,7 @@ like "$said" 'the folder is /workspace/.agents/skills/greet' 'it says where its 
 like "$said" 'hi from the skill' 'its script runs in the box'
 like "$(of agent.instructions)" "\"path\":\"AGENTS.md\",\"what\":\"instructions\",\"hash\":\"$hash\"" 'recorded by hash'
 like "$(of agent.skill)" '"name":"greet"' 'reading it is recorded'
-like "$("$sg" events "$id")" 'project: 2 files for the agent' 'and told in words'
+like "$("$sg" events "$id")" 'project instructions: 2 files' 'and told in words'
 "$sg" simulate "$id" >"$t/out" 2>&1 </dev/null
 ok $? 'a rerun finds no difference'
 run --off
