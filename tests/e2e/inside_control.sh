@@ -183,7 +183,7 @@ like "$(told)" '^settings \| .*changed its own settings: .own.json' "an agent th
 like "$(events | grep '"what":"settings"')" '-\{ ..ask..: ..always.. \}.n\+\{ ..ask..: ..never.. \}' "as the difference that it makes"
 
 timeout 30 "$sg" run --agent claude --control telnet -e x >"$t/out" 2>&1 </dev/null
-like "$(cat "$t/out")" "claude cannot be controlled by 'telnet' \(it can by: stream acp" "a protocol that it has not is said, whether or not it is installed"
+like "$(cat "$t/out")" "claude doesn't support 'telnet'; supported: stream acp" "a protocol that it has not is said, whether or not it is installed"
 
 # --- whose model is its maker's server: contained, watched, recorded ---
 cat >repo/theirs <<'P'
