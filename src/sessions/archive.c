@@ -44,11 +44,30 @@ char *archive_path(const char *archive, const char *path)
 	return mem_printf("%s/%.4s/%.2s/%.2s/%s", archive, name, name + 5, name + 8, name);
 }
 
-static void archive_sync_dir(const char *dir)
+/* EINVAL: of a file system that has no such request. */
+static int archive_sync_dir(const char *dir, struct err *err)
 {
 	CLEANUP(fd_close) int fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	if (fd >= 0)
-		fsync(fd);
+	return fd >= 0 && (fsync(fd) == 0 || errno == EINVAL)
+		       ? 0
+		       : err_sys(err, "can't sync directory '%s'", dir);
+}
+
+/* The name of the copy in @dir, and those of YEAR, MONTH, and DAY above it, which may be new. */
+static int archive_sync_up(const char *dir, struct err *err)
+{
+	CLEANUP(free_ptr) char *at = mem_strdup(dir);
+	int rc = archive_sync_dir(at, err);
+	for (int level = 0; rc == 0 && level < 3; level++) {
+		const char *name = archive_name(at);
+		if (name == at || !*name || name[strspn(name, "0123456789")])
+			break;
+		char *up = archive_dir_of(at);
+		free(at);
+		at = up;
+		rc = archive_sync_dir(at, err);
+	}
+	return rc;
 }
 
 struct archive_failure {
@@ -164,14 +183,14 @@ int archive_move(const char *path, const char *to, struct archive_log *log, stru
 		unlink(part);
 		return -1;
 	}
-	archive_sync_dir(dir);
+	if (archive_sync_up(dir, err) < 0)
+		return -1;
 	failpoint_hit("archive-before-removal");
 	if (unlink(path) < 0)
 		return err_sys(err, "the copy '%s' is complete, but '%s' can't be removed", to,
 			       path);
 	session_companions_remove(path);
-	archive_sync_dir(from);
-	return 0;
+	return archive_sync_dir(from, err);
 }
 
 static int archive_text(const char *from, const char *to, struct err *err)
