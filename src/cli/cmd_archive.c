@@ -11,6 +11,7 @@
 #include "base/paths.h"
 #include "cli/lib/cmd_priv.h"
 #include "record/read/lease.h"
+#include "record/record.h"
 #include "sessions/archive.h"
 #include "sessions/archive_places.h"
 #include "sessions/sessions.h"
@@ -91,16 +92,33 @@ static void archive_print(struct archiving *a, const struct session_file *f, con
 	fputc('\n', a->ctx->out);
 }
 
+/* The move ends with the log and the note of the writer removed: they are no longer needed only if
+ * they say that nothing is missing. */
+static int archive_whole(const struct session_file *f, const struct lease_note *was,
+			 struct err *err)
+{
+	char torn[160];
+	if (resume_check(f->path, was, torn, sizeof(torn), err) < 0)
+		return -1;
+	return *torn ? err_set(err, ERR_DAMAGED,
+			       "%s\n'sandglass resume %s' continues it and records this.", torn,
+			       f->id)
+		     : 0;
+}
+
 /* Nobody begins to write the session meanwhile. */
 static int archive_move_leased(struct archiving *a, const struct session_file *f, const char *to,
 			       struct err *err)
 {
 	CLEANUP(free_ptr) char *companion = mem_printf("%s-lease", f->path);
 	bool ours = access(companion, F_OK) < 0;
-	CLEANUP(fd_close) int lease = lease_take(f->path, NULL, err);
+	struct lease_note was;
+	CLEANUP(fd_close) int lease = lease_take(f->path, &was, err);
 	if (lease < 0)
 		return -1;
-	int rc = archive_move(f->path, to, &a->log, err);
+	int rc = a->restore ? 0 : archive_whole(f, &was, err);
+	if (rc == 0)
+		rc = archive_move(f->path, to, &a->log, err);
 	if (rc < 0 && ours)
 		unlink(companion);
 	return rc;

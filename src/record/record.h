@@ -16,6 +16,7 @@
 
 #include "base/hash.h"
 #include "loop/loop.h"
+#include "record/read/lease.h"
 #include "record/read/object.h"
 #include "wire/event.h"
 
@@ -46,6 +47,11 @@ NODISCARD int record_create(struct record **out, struct loop *l, const char *dir
  * lives, ERR_DAMAGED if the file is shorter than its anchor, or than its writer's last commit. */
 NODISCARD int record_resume(struct record **out, struct loop *l, const char *path,
 			    const struct record_ops *ops, void *self, struct err *err);
+
+/* Is the file whole, and not shorter than its anchor says and than @was, what its writer had noted?
+ * Fills @torn with where its log breaks off, if nobody knows what stood there; else with "". */
+NODISCARD int resume_check(const char *path, const struct lease_note *was, char *torn, size_t cap,
+			   struct err *err);
 
 /* Creates a session file beside @from (or in @dir) that starts with the first @seq events of it,
  * unchanged: events, their output, objects, and messages; table origin names their session.

@@ -169,12 +169,6 @@ const struct open_action *record_open_action(const struct record *r, uint64_t ac
 void record_on_wake(void *self);
 void record_on_quiet(void *self);
 
-/* resume.c: is the file whole, and not shorter than its anchor says and than @was, what its writer
- * had noted? Fills @torn with where its log breaks off, if nobody knows what stood there; else with
- * "". */
-NODISCARD int resume_check(const char *path, const struct lease_note *was, char *torn, size_t cap,
-			   struct err *err);
-
 /* writer.c */
 void writer_start(struct record *r);
 void writer_end(struct record *r); /* joins */

@@ -45,6 +45,8 @@ static int store_pack_vacuum(const char *from, const char *to, int page_size, st
 	int rc = sqlite3_open_v2(from, &db,
 				 SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOFOLLOW | SQLITE_OPEN_NOMUTEX,
 				 NULL);
+	if (rc == SQLITE_OK) /* a log that is left stays in the log */
+		rc = sqlite3_db_config(db, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, NULL);
 	if (rc == SQLITE_OK)
 		rc = sqlite3_exec(db, size, NULL, NULL, NULL);
 	if (rc == SQLITE_OK)

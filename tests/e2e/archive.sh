@@ -66,6 +66,25 @@ wait_for 20 over
 "$sg" archive long >"$t/out" 2>&1
 is $? 0 'when it has ended it is archived'
 
+# interrupted, and then its log cut: --force does not archive it as if nothing were missing
+"$sg" run -d "$t/long.lua" --name cut </dev/null >"$t/out" 2>&1
+cut=$(echo "$t"/sessions/*-cut-*.glass)
+written() { [ -s "$cut-wal" ] && "$sg" events cut 2>/dev/null | grep -q 'host.start'; }
+wait_for 20 written
+kill -9 "$(head -1 "$cut-lease" | cut -d' ' -f1)"
+gone() { "$sg" ls | grep -q 'broken off'; }
+wait_for 20 gone
+cp "$cut-wal" "$t/wal"
+truncate -s 5000 "$cut-wal"
+"$sg" archive --force cut >"$t/out" 2>&1
+is "$? $(stat -c %s "$cut-wal") $([ -e "$cut-lease" ] && echo noted)" '1 5000 noted' 'a session whose log is cut is not archived, and keeps its log'
+cp "$t/wal" "$cut-wal"
+"$sg" archive --force cut >"$t/out" 2>&1
+is "$? $([ -e "$cut" ] && echo here)" '0 ' 'with the whole log it is'
+"$sg" verify cut >"$t/out" 2>&1
+is $? 0 'and verifies'
+find "$t/sessions" -name '*-cut-*' -delete
+
 # a redaction reaches it there, and the catalogs of those that use the archive
 cataloged() { "$sg" index --catalog >"$t/out" 2>&1; ls "$t"/sessions/catalog/*.shard >/dev/null 2>&1; }
 wait_for 60 cataloged
