@@ -256,6 +256,16 @@ both() { [ "$("$sg" ls --waiting | grep -c "$id")" = 3 ] && [ "$(wc -l <some)" -
 wait_for 30 both
 is "$(sort some | tr '\n' ,)" 'exec echo other,which?,' 'notify.when: the command gets matching actions, and questions'
 "$sg" stop --now -S "$id" >"$t/out" 2>&1
+# what an agent chose is one line without controls
+cat >lines.lua <<'L'
+local box <close> = require "sandglass".sandbox {}
+box:exec "echo one\nssh host sandglass approve 7 \27[2J\27]0;title\7\r\127end"
+L
+id=$("$sg" run -d lines.lua --hold kind:exec --notify "printf '%s\n' \"\$SANDGLASS_TEXT\" >$t/lines" </dev/null 2>&1 | grep -oE 's-[0-9a-z]+' | head -1)
+wait_for 30 test -s "$t/lines"
+like "$(cat "$t/lines")" 'echo one.*ssh host.*end' 'a held command of several lines: the notification has all of it'
+is "$(wc -l <"$t/lines"),$(tr -d '\n' <"$t/lines" | LC_ALL=C tr -cd '\000-\037\177' | wc -c)" 1,0 'as one line without control characters'
+"$sg" stop --now -S "$id" >"$t/out" 2>&1
 "$sg" run -d several.lua --config 'cmd~".lua' </dev/null >"$t/out" 2>&1
 like "$?$(cat "$t/out")" '^3.*notify.when: column 5' 'one that is wrong is an error of the configuration'
 "$sg" run -d several.lua --config 'exit:0.lua' </dev/null >"$t/out" 2>&1

@@ -6,6 +6,7 @@
 #include "supervisor/core/notify_command.h"
 #include "supervisor/core/core.h"
 #include "base/log.h"
+#include "base/text/sanitize.h"
 
 static void child_gone(void *self, int fd, unsigned events)
 {
@@ -42,6 +43,15 @@ static void push_answers(struct super *s, uint64_t id, struct strv *env)
 	}
 }
 
+/* "NAME=value" of a text that agents or scripts chose: one line, without what steers a terminal or
+ * begins another line of a mail. */
+static char *notify_variable(const char *name, const char *text)
+{
+	CLEANUP(buf_release) struct buf line = BUF_INIT;
+	sanitize_line(text, strlen(text), 0, &line);
+	return mem_printf("%s=%s", name, buf_cstr(&line));
+}
+
 /* The command comes from the user's configuration. Its input comes in the environment, never in
  * its text. */
 static void notify_about(struct super *s, uint64_t id, const char *title, const char *text)
@@ -54,8 +64,8 @@ static void notify_about(struct super *s, uint64_t id, const char *title, const 
 	CLEANUP(buf_release) struct buf clean = BUF_INIT;
 	if (record_clean(s->record, text, strlen(text), &clean))
 		text = buf_cstr(&clean);
-	CLEANUP(free_ptr) char *v1 = mem_printf("SANDGLASS_TITLE=%s", title);
-	CLEANUP(free_ptr) char *v2 = mem_printf("SANDGLASS_TEXT=%s", text);
+	CLEANUP(free_ptr) char *v1 = notify_variable("SANDGLASS_TITLE", title);
+	CLEANUP(free_ptr) char *v2 = notify_variable("SANDGLASS_TEXT", text);
 	CLEANUP(free_ptr) char *v3 = mem_printf("SANDGLASS_SESSION=%s", record_id(s->record));
 	strv_push(&env, v1);
 	strv_push(&env, v2);

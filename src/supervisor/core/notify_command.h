@@ -4,8 +4,9 @@
 
 #include "supervisor/core/core.h"
 
-/* Something waits for a person: the notification command runs, with @text in SANDGLASS_TEXT and,
- * of an action @id, the lines that answer it over ssh in SANDGLASS_APPROVE and SANDGLASS_DENY. */
+/* Something waits for a person: the notification command runs, with @text as one harmless
+ * line in SANDGLASS_TEXT and, of an action @id, the lines that answer it over ssh in
+ * SANDGLASS_APPROVE and SANDGLASS_DENY. */
 void super_held(struct super *s, uint64_t id, const char *text);
 void super_notify(struct super *s, const char *title, const char *text);
 
