@@ -6,7 +6,7 @@
 --   name of it), wake(x, box)? (before it is started again with x.session), late_history? (ACP: it shows a session that it has loaded
 --   after it says that it has) } }, best? (one of them), settings? (files of its own that are rules),
 --   credential?, server? (of one whose model is its maker's server: the variable that the box must have, and HOST:PORT)
---   host? (of its maker's API, for a login), terminal? { argv(x), env(x)?, files(x)?, asks?, again? (arguments that continue its own session), kept? (where below its home that is) } (in its own interface: x.args are the user's arguments for it, x.chosen: a model was
+--   host? (of its maker's API, for a login), terminal? { argv(x), env(x)?, files(x)?, asks?, again? (arguments that continue its own session, then without the user's), kept? (where below its home that is) } (in its own interface: x.args are the user's arguments for it, x.chosen: a model was
 --   chosen, x.login { plan, tier }: it uses a login of its maker's, a placeholder of which is in its files, x.proxy the proxy as such;
 --   its files have the settings that skip its first dialogs)
 -- x = { program, command?, path (more directories of programs), task, model (without its provider), url (of its route), key (the placeholder),
@@ -414,7 +414,7 @@ local function in_terminal(r)
   while not res and err.code == "interrupted" do   -- its supervisor died, and the session was resumed
     local own = terminal.own_session(r.box, r.x.home, r.how)
     wake_step(r, "terminal", own and "the agent starts again with its own session" or "the agent starts again", err.code)
-    res, err = terminal.run(r.box, r.name, terminal.again(argv, own), env, o)
+    res, err = terminal.run(r.box, r.name, own and terminal.again(r.how, r.x, own) or argv, env, o)
   end
   if not res then return nil, err end
   local how = res.signal and "killed by " .. res.signal or nil

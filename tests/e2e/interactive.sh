@@ -12,7 +12,7 @@ mkdir repo && cd repo && git init -q . && echo one >a && git add a && git commit
 cp "$here/terminal/fake_agent.py" .
 unset NO_COLOR
 . "$here/terminal/screen.bash"
-log() { timeout 30 "$sg" cat "$1" agent.log 2>/dev/null; }
+log() { timeout 30 "$sg" cat agent.log --at "$1" 2>/dev/null; }
 count() { events "$1" | grep -c "\"kind\":\"$2\""; }
 
 # --- to its end ---
@@ -120,6 +120,35 @@ is "$(to g 'wait fake agent 60')" ok "resumed, the program starts again"
 to g 'type quit\r' >/dev/null
 is "$(to g 'status 60')" 7 "and its exit status is the session's"
 to g end >/dev/null
+
+# --- it continues its own session, which has its first words already ---
+cat >own_words <<'P'
+#!/bin/sh
+mkdir -p "$HOME/.own"
+echo kept >"$HOME/.own/session"
+echo "words $*" >>/workspace/agent.log
+case $* in *--continue*) exit 0 ;; esac
+echo ready
+while read -r line; do :; done
+P
+chmod +x own_words
+cat >own.lua <<'L'
+return { program = "/workspace/own_words", speak = "anthropic", provider = "anthropic", model = "m-1",
+  argv = function(x) return { x.program } end, env = function() return {} end,
+  terminal = { again = { "--continue" }, kept = ".own", argv = function(x) return { x.program, "--plain", table.unpack(x.args) } end } }
+L
+cat >own_run.lua <<'L'
+local sg = require "sandglass"
+local r, err = sg.inside { agent = "own.lua", repo = ".", terminal = { args = { "delete", "the tests" } } }
+if not r then sg.exit(1, "%s", err) end
+L
+s=$("$sg" run -d own_run.lua 2>"$t/out" | grep -oE 's-[0-9a-z]+' | head -1)
+wait_for 30 sh -c '"$1" events "$2" --json | grep -q "terminal output\|\"kind\":\"output\""' - "$sg" "$s"
+kill -9 "$(supervisor "$s")"
+wait_for 30 sh -c '! "$1" ls --live | grep -q "$2"' - "$sg" "$s"
+"$sg" resume -d "$s" >"$t/out" 2>&1
+wait_for 60 sh -c '! "$1" ls --live | grep -q "$2"' - "$sg" "$s"
+is "$(log "$s" | tail -1)" 'words --continue --plain' "resumed with its own session, it does not get its first words again"
 
 # --- detached from the beginning, and without a terminal ---
 "$sg" run -i -- cat </dev/null >"$t/out" 2>&1

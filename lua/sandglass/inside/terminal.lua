@@ -44,10 +44,15 @@ function M.own_session(box, home, how)
   return found and found.ok and found.out ~= "" and how.again or nil
 end
 
--- argv with the arguments `own` directly after the program.
-function M.again(argv, own)
+-- The profile's words with the arguments `own` directly after the program. Without the user's arguments: among them may be the
+-- first prompt, which the session already has, and nobody can tell it from the value of an option.
+function M.again(how, x, own)
+  local first = {}
+  for k, v in pairs(x) do first[k] = v end
+  first.args = {}
+  local argv = how.argv(first)
   local words = { argv[1] }
-  for _, list in ipairs { own or {}, { table.unpack(argv, 2) } } do
+  for _, list in ipairs { own, { table.unpack(argv, 2) } } do
     for _, w in ipairs(list) do words[#words + 1] = w end
   end
   return words
