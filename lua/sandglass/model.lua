@@ -26,6 +26,8 @@ local function load_turns(spec, name)
   local ok, turns = pcall(rt.require, module)
   if not ok then
     if turns.code == "cancelled" then error(turns, 0) end
+    local missing = ("require: cannot find '%s'"):format(module)
+    if module == name and (turns.msg or ""):sub(1, #missing) == missing then fail("model script '%s' not found", name) end
     fail("model '%s': %s", spec, turns.msg or tostring(turns))
   end
   if type(turns) ~= "function" and (type(turns) ~= "table" or #turns == 0) then

@@ -67,6 +67,7 @@ it "models" (function()
   fails("~model 'demo': a name is provider:model", function() sg.model "demo" end)
   fails("~model 'scripted:nothing': require: cannot find 'sandglass.scripted.nothing'",
     function() sg.model "scripted:nothing" end)
+  fails("~model script 'nothing.lua' not found", function() sg.model "scripted:nothing.lua" end)
 end)
 
 it "policies see numbers of a table that has no order" (function()
