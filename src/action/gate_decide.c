@@ -6,6 +6,8 @@
 
 #include "base/clock.h"
 
+enum { NAMED_PENDING = 8 }; /* numbers in the text of an error */
+
 static const char *decision_name(enum decision d)
 {
 	switch (d) {
@@ -34,6 +36,17 @@ static void decided_push(struct gate *g, uint64_t action, enum decision d, const
 	*e = (struct decided){ action, d, by, mem_strdup(name), clock_wall_us() };
 }
 
+/* "#80, #105", the oldest first; empty when nothing is pending. */
+static void pending_numbers(const struct gate *g, struct buf *out)
+{
+	size_t nr = 0;
+	for (const struct action *a = g->all; a; a = a->next)
+		if (a->state == ACTION_HELD && nr++ < NAMED_PENDING)
+			buf_printf(out, "%s#%llu", out->len ? ", " : "", (unsigned long long)a->id);
+	if (nr > NAMED_PENDING)
+		buf_printf(out, " and %zu more", nr - NAMED_PENDING);
+}
+
 static int not_held(const struct gate *g, uint64_t action, struct err *err)
 {
 	static const char *const done[] = {
@@ -41,17 +54,19 @@ static int not_held(const struct gate *g, uint64_t action, struct err *err)
 		[DECIDE_DENY_PAUSE] = "denied", [DECIDE_EDIT] = "edited and approved",
 		[DECIDE_LATER] = "left held",	[DECIDE_KILL] = "killed"
 	};
-	CLEANUP(buf_release) struct buf when = BUF_INIT;
+	CLEANUP(buf_release) struct buf when = BUF_INIT, pending = BUF_INIT;
 	for (size_t i = 0; i < ARRAY_LEN(g->decided); i++) {
 		const struct decided *e = &g->decided[i];
 		if (e->action != action || !e->name)
 			continue;
 		clock_local_hms(e->wall_us, true, &when);
-		return err_set(err, ERR_NOENT, "action %llu is not held: %s by %s at %s",
+		return err_set(err, ERR_NOENT, "#%llu is not pending: %s by %s at %s",
 			       (unsigned long long)action, done[e->decision], e->name,
 			       buf_cstr(&when));
 	}
-	return err_set(err, ERR_NOENT, "action %llu is not held", (unsigned long long)action);
+	pending_numbers(g, &pending);
+	return err_set(err, ERR_NOENT, "#%llu is not pending; %s%s", (unsigned long long)action,
+		       pending.len ? "pending: " : "nothing is pending", buf_cstr(&pending));
 }
 
 static void gate_decide_deny(struct action *a, const struct decide *d)

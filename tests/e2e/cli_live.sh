@@ -35,11 +35,12 @@ a=$(held "$one")
 like "$("$sg" complete -- approve '')" "^$a	" 'completion offers its number'
 "$sg" approve 99999 >"$t/out" 2>&1
 is $? 1 'an action that is not pending cannot be approved'
+like "$(cat "$t/out")" "#$a\\b" 'and the pending one is named'
 "$sg" approve "$one#$a" -m 'fine with me' >"$t/out" 2>&1
 is "$? $(cat "$t/out")" "0 approved #$a" 'approve by session#number prints the result'
 "$sg" approve "$a" -S "$one" >"$t/out" 2>&1
 is $? 1 'the second decision is refused'
-like "$(cat "$t/out")" "not held: approved by .* at " 'and told who was first and when'
+like "$(cat "$t/out")" "not pending: approved by .* at " 'and told who was first and when'
 
 # On another machine: its shell gets the words as they were typed here.
 mkdir -p far/bin
