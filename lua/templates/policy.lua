@@ -1,6 +1,7 @@
 -- The rules of this project. 'sandglass policy check' reads them, 'sandglass policy explain WORDS' says what they make of a
 -- command. They add to those of the user and of the system: the strictest verdict wins (deny > ask > allow), order does
--- not matter. Where nothing matches, the wall decides ("boxed"): what stays in the box is allowed, what leaves it asks.
+-- not matter. Without a matching rule ("boxed"), an action that stays in the sandbox is allowed, and one that leaves it requires
+-- approval.
 -- An agent that changes this file changes nothing: it counts only as you have trusted it ('sandglass trust').
 local p = require "sandglass.policy"
 return p.rules { default = "boxed",
@@ -11,7 +12,7 @@ return p.rules { default = "boxed",
   -- Pages that agents may read without a question (web_fetch, web_search):
   -- p.allow "docs"  { kind = "fetch", host = { "docs.example.org", "*.example.net" }, method = "GET" },
   -- Actions that an agent may no longer take after it has read untrusted content:
-  -- p.ask "outside" { kind = "connect", tainted = true, why = "it has read strangers' words" },
+  -- p.ask "outside" { kind = "connect", tainted = true, why = "it has read untrusted content" },
   -- Commands that take long here:
   -- p.allow "tests" { cmd = "make test", limit = { time = "10m" } },
 }
