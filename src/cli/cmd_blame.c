@@ -135,6 +135,29 @@ static void print_field(FILE *out, const char *label, const char *text)
 	fputc('\n', out);
 }
 
+/* "required by rule sources (...); approved by root" */
+static void verdict_words(const json_t *who, struct buf *out)
+{
+	static const char *const past[][2] = { { "allow", "allowed" },
+					       { "ask", "required" },
+					       { "deny", "denied" },
+					       { "approve", "approved" },
+					       { "edit", "edited and approved" },
+					       { "kill", "killed" } };
+	const char *verdict = json_str(who, "verdict", "unknown");
+	const char *decision = json_str(who, "decision", NULL),
+		   *rules = json_str(who, "rules", NULL);
+	for (size_t i = 0; i < ARRAY_LEN(past); i++) {
+		if (!strcmp(verdict, past[i][0]))
+			verdict = !strcmp(verdict, "ask") ? "approval required" : past[i][1];
+		if (decision && !strcmp(decision, past[i][0]))
+			decision = past[i][1];
+	}
+	buf_printf(out, "%s%s%s", verdict, rules ? " by rule " : "", rules ? rules : "");
+	if (decision)
+		buf_printf(out, "; %s by %s", decision, json_str(who, "by", ""));
+}
+
 /* The authors, once each, in order of time. */
 static void print_legend(struct cmd_ctx *ctx, struct session *s, const struct file_versions *v,
 			 const struct origins *o)
@@ -151,12 +174,7 @@ static void print_legend(struct cmd_ctx *ctx, struct session *s, const struct fi
 		fputc('\n', ctx->out);
 		cmd_print_safe(ctx->out, buf_cstr(&who), who.len, false);
 		fputc('\n', ctx->out);
-		buf_printf(&by, "%s%s%s", json_str(more, "verdict", "unknown"),
-			   json_str(more, "rules", NULL) ? " by " : "",
-			   json_str(more, "rules", ""));
-		if (json_str(more, "decision", NULL))
-			buf_printf(&by, "; %s by %s", json_str(more, "decision", ""),
-				   json_str(more, "by", ""));
+		verdict_words(more, &by);
 		if (json_str(more, "verdict", NULL)) /* not of what no action did */
 			print_field(ctx->out, "verdict  ", buf_cstr(&by));
 		if (json_str(more, "message", NULL))
