@@ -50,7 +50,7 @@
 ---@field on_interrupted "error"? # after a supervisor crash, a resumed session fails this call with code "interrupted". Default: it runs the command again
 
 ---@class sg
----@field args table   # arguments of the command line: `sg.args { repo = ".", "task" }`, or `sg.args.name`
+---@field args table   # named arguments of the command line: `sg.args.name`
 ---@field env table    # settings of this run: model, backend, ...
 ---@field json sg.json
 ---@field agent sg.agent
@@ -953,6 +953,13 @@ function sg.host.fetch(o) end
 ---@return { title: string, url: string, text: string }[]?
 ---@return sg.Error? err
 function sg.host.search(o) end
+
+---Arguments of the command line after `--`: named ones with their defaults, then positionals. A positional may end in "?" (may
+---be missing) or "..." (the rest, a list): `local a = sg.args { repo = ".", n = 3, "task", "files..." }`. Without a call,
+---`sg.args.name` is the value of `--name`.
+---@param spec table
+---@return table
+function sg.args(spec) end
 
 ---Ends the script with this exit status and closes `<close>` values.
 ---@param code? integer
