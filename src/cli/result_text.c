@@ -104,22 +104,7 @@ static void result_text_unmerged(const json_t *result, struct buf *out)
 	}
 	if (i)
 		return;
-	buf_printf(out, "merge %s is undone", json_str(result, "merge", ""));
-	json_array_foreach(json_object_get(result, "targets"), i, t)
-	{
-		CLEANUP(buf_release) struct buf dir = BUF_INIT;
-		json_get_bytes(json_object_get(t, "dir"), &dir);
-		buf_puts(out, i ? "; " : ": ");
-		if (*json_str(t, "ref", ""))
-			buf_printf(out, "%s is as it was%s", json_str(t, "ref", ""),
-				   result_text_number(t, "written") ? ", " : "");
-		if (result_text_number(t, "written") || !*json_str(t, "ref", "")) {
-			result_text_count(out, result_text_number(t, "written"), "file");
-			buf_printf(out, " put back in %s", buf_cstr(&dir));
-		}
-		result_text_paths(json_object_get(t, "kept"),
-				  ", changed since and left as they are: ", out);
-	}
+	merge_undone_text(result, out);
 }
 
 /* "$1.50, 20m, 38 actions". */
@@ -170,8 +155,7 @@ static void result_text_back(const json_t *result, struct buf *out)
 		buf_printf(out, "files are as they were at #%" PRId64 ": ",
 			   result_text_number(result, "to"));
 	else
-		buf_printf(out, "what #%" PRId64 " did to the files is taken back: ",
-			   result_text_number(result, "of"));
+		buf_printf(out, "undid #%" PRId64 ": ", result_text_number(result, "of"));
 	result_text_count(out, result_text_number(result, "changes"), "change");
 	result_text_paths(json_object_get(result, "paths"), ": ", out);
 	result_text_paths(json_object_get(result, "missing"),

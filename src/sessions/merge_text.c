@@ -139,3 +139,44 @@ void merge_conflicts(const json_t *body, struct buf *out)
 	int64_t nr = json_int(json_object_get(body, "counts"), "conflict", 0);
 	text_list(list, nr, true, out);
 }
+
+static void text_undone_ref(const json_t *t, struct buf *out)
+{
+	const char *ref = json_str(t, "ref", ""), *heads = "refs/heads/";
+	bool branch = !strncmp(ref, heads, strlen(heads));
+	if (!*ref)
+		return;
+	buf_printf(out, "; %s%s ", branch ? "branch " : "", branch ? ref + strlen(heads) : ref);
+	if (*json_str(t, "ref_kept", ""))
+		buf_printf(out, "kept: %s", json_str(t, "ref_kept", ""));
+	else
+		buf_puts(out, json_flag(t, "ref_deleted", false) ? "deleted" : "is as it was");
+}
+
+static void text_undone_target(const json_t *t, struct buf *out)
+{
+	int64_t written = json_int(t, "written", 0);
+	json_t *kept = json_object_get(t, "kept");
+	if (written || !*json_str(t, "ref", "")) {
+		CLEANUP(buf_release) struct buf dir = BUF_INIT;
+		json_get_bytes(json_object_get(t, "dir"), &dir);
+		buf_printf(out, "; %" PRId64 " file%s put back in ", written,
+			   written == 1 ? "" : "s");
+		buf_append(out, buf_cstr(&dir), dir.len);
+	}
+	text_undone_ref(t, out);
+	if (*json_str(t, "head_kept", ""))
+		buf_printf(out, "; HEAD kept: %s", json_str(t, "head_kept", ""));
+	if (json_array_size(kept)) {
+		buf_puts(out, "; changed since and left as they are:");
+		text_list(kept, (int64_t)json_array_size(kept), false, out);
+	}
+}
+
+void merge_undone_text(const json_t *body, struct buf *out)
+{
+	const json_t *list = json_object_get(body, "targets");
+	buf_printf(out, "merge #%" PRId64 " undone", json_int(body, "of", 0));
+	for (size_t i = 0; i < json_array_size(list); i++)
+		text_undone_target(json_array_get(list, i), out);
+}

@@ -11,5 +11,7 @@
 void merge_text(const json_t *body, const char *box, bool dry, struct buf *out);
 /* "path (why), path (why) and 3 more": the conflicts. */
 void merge_conflicts(const json_t *body, struct buf *out);
+/* @body: of merge.undone. "merge #152 undone; branch sandglass/my deleted". */
+void merge_undone_text(const json_t *body, struct buf *out);
 
 #endif

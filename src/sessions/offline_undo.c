@@ -1,7 +1,10 @@
 /* undo of a session that has ended: of its merges; its sandboxes have gone. */
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/mem.h"
+#include "sessions/merge_text.h"
 #include "sessions/offline_priv.h"
 #include "sessions/undo_choice.h"
 
@@ -21,24 +24,36 @@ static int offline_undo_id(const char *word, uint64_t *id_out, struct err *err)
 /* The sandboxes are gone, so changes of their files can't be undone. */
 static int offline_undo_why(const struct again *g, uint64_t id, struct err *err)
 {
-	struct err why = *err;
-	if (id && why.code == ERR_NOENT)
-		err_set(err, ERR_NOENT,
-			"%.330s; session %s does not run, so only its merges can be: '%s' it to change its files",
-			why.text, session_id(g->read), g->u.end ? "fork" : "resume");
-	else if (why.code == ERR_NOENT && !g->u.nr_merges)
+	uint64_t merge = undo_newest_merge(&g->u);
+	CLEANUP(free_ptr)
+	char *other = merge ? mem_printf("undo merge #%" PRIu64 ", or ", merge) : mem_strdup("");
+	if (err->code != ERR_NOENT)
+		return -1;
+	if (id > session_head(g->read))
+		err_set(err, ERR_NOENT, "event #%" PRIu64 " not found", id);
+	else if (id && !undo_is_undone(&g->u, id))
+		err_set(err, ERR_NOENT, "#%" PRIu64 " can't be undone %s: %s%s the session", id,
+			g->u.end ? "after the session ended" : "while the session doesn't run",
+			other, g->u.end ? "fork" : "resume");
+	else if (!id && !g->u.nr_merges)
 		err_set(err, ERR_NOENT,
 			"session %s has no merge to undo, and its sandboxes are closed",
 			session_id(g->read));
 	return -1;
 }
 
+static void offline_undo_line(struct cmd_ctx *ctx, const json_t *body)
+{
+	CLEANUP(buf_release) struct buf b = BUF_INIT;
+	merge_undone_text(body, &b);
+	fprintf(ctx->out, "%s\n", buf_cstr(&b));
+}
+
 static void offline_undo_say(struct again *g, json_t *list)
 {
 	struct cmd_ctx *ctx = g->ctx;
 	for (size_t i = 0; i < json_array_size(list) && !ctx->quiet && !ctx->json; i++)
-		fprintf(ctx->out, "merge %s is undone\n",
-			json_str(json_array_get(list, i), "merge", ""));
+		offline_undo_line(ctx, json_array_get(list, i));
 	if (!ctx->json || !json_array_size(list))
 		return;
 	json_t *o = json_object();

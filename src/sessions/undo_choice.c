@@ -52,15 +52,28 @@ static void undo_names(const struct unmerged *u, const struct undo_other *other,
 		buf_printf(out, "%s#%" PRIu64 " (%s)", nr ? ", " : "", other->at, other->what);
 }
 
+uint64_t undo_newest_merge(const struct unmerged *u)
+{
+	size_t at = undo_newest(u, false);
+	return at == SIZE_MAX ? 0 : u->merges[at].seq;
+}
+
+bool undo_is_undone(const struct unmerged *u, uint64_t id)
+{
+	for (size_t i = 0; i < u->nr_merges; i++)
+		if (u->merges[i].undone && (u->merges[i].seq == id || u->merges[i].action == id))
+			return true;
+	return false;
+}
+
 static int undo_not_there(const struct unmerged *u, uint64_t id, const struct undo_other *other,
 			  struct err *err)
 {
 	CLEANUP(buf_release) struct buf names = BUF_INIT;
 	undo_names(u, other, &names);
-	for (size_t i = 0; i < u->nr_merges; i++)
-		if (u->merges[i].undone && (u->merges[i].seq == id || u->merges[i].action == id))
-			return err_set(err, ERR_NOENT, "merge #%" PRIu64 " is already undone%s%s",
-				       id, names.len ? "; you can undo " : "", buf_cstr(&names));
+	if (undo_is_undone(u, id))
+		return err_set(err, ERR_NOENT, "merge #%" PRIu64 " is already undone%s%s", id,
+			       names.len ? "; you can undo " : "", buf_cstr(&names));
 	return names.len
 		       ? err_set(err, ERR_NOENT, "#%" PRIu64 " can't be undone; you can undo %s",
 				 id, buf_cstr(&names))
@@ -152,6 +165,7 @@ json_t *undo_merges(const struct undo_choice *c, const struct unmerged *u, struc
 				err_wrap(err, "%zu of %zu merges are undone", i, c->nr);
 			return list;
 		}
+		json_put_int(body, "of", (int64_t)u->merges[c->merge[i]].seq);
 		json_array_append_new(list, body);
 	}
 	return list;

@@ -21,6 +21,10 @@ struct undo_choice {
  * already; ERR_BUSY if a later merge stands on the one with @id. */
 NODISCARD int undo_choose(struct undo_choice *c, const struct unmerged *u, uint64_t id,
 			  const struct undo_other *other, struct err *err);
+/* Event of the newest merge that can be undone; 0: there is none. */
+uint64_t undo_newest_merge(const struct unmerged *u);
+/* Is @id the event or the action of a merge that was undone? */
+bool undo_is_undone(const struct unmerged *u, uint64_t id);
 /* Takes them back. Returns bodies of merge.undone, those that were undone also after a failure. */
 json_t *undo_merges(const struct undo_choice *c, const struct unmerged *u, struct err *err);
 /* One body, or {"merge","merges":[..]} of several. Takes @list. */

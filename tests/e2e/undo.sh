@@ -43,6 +43,9 @@ ok $? 'the later one first'
 "$sg" undo "#${act[2]}" >"$t/out" 2>&1
 ok $? 'then the earlier one'
 is "$(now short | xargs)" 'one' 'is all undone'
+by=$(grep -oE '\(#[0-9]+\)$' "$t/out" | tr -d '()')
+"$sg" undo "#${act[2]}" >"$t/out" 2>&1
+is "$? $(grep -c "#${act[2]} is already undone by $by;" "$t/out") $(now short | xargs)" '1 1 one' 'once more is refused, with the number of the undo'
 "$sg" undo >"$t/out" 2>&1
 is "$(now short | xargs)" 'one two' 'an undo without a number takes the last one back'
 "$sg" undo >"$t/out" 2>&1
@@ -99,7 +102,7 @@ is "$(now short | xargs)" 'one' 'and nothing was changed'
 ok $((! $?)) 'a first run is none'
 "$sg" merge --apply >"$t/out" 2>&1
 "$sg" undo >"$t/out" 2>&1
-like "$(cat "$t/out")" "^merge [0-9a-f]+ is undone: [1-9] files? put back in $t/repo" 'an undone merge is reported in a sentence'
+like "$(cat "$t/out")" "^merge #[0-9]+ undone; [1-9] files? put back in $t/repo" 'an undone merge is reported in a sentence'
 "$sg" undo "$id#999999" >"$t/out" 2>&1
 ok $((! $?)) 'there is nothing at a number that nobody gave'
 # after a kill and a resume the box of the first run is another, with its files

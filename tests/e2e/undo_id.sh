@@ -62,8 +62,9 @@ wait_for 30 sh -c "'$sg' ls --json | grep '$id' | grep -qv running"
 mapfile -t merge < <(events merge.done)
 undo "$id#${act[0]}"
 is "$? $(events merge.undone | wc -l)" '1 2' 'after its end, too: an ID of something else undoes nothing'
+like "$(cat err out)" "#${act[0]} .*#${merge[-1]}.*fork" 'and names the newest merge, and the way to its files'
 undo "$id"
-is "$? $(xargs <repo/f)" '0 one two three' 'after its end: the newest'
+is "$? $(xargs <repo/f) $(jq -r '.result | (.of, .targets[].ref_deleted)' out | xargs)" "0 one two three ${merge[-1]} true" 'after its end: the newest, whose branch is deleted'
 undo "$id"
 is "$?" 1 'and nothing older'
 undo "$id#${merge[-1]}"

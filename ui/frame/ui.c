@@ -454,8 +454,7 @@ static void say_back(struct ui *ui, const json_t *result)
 	if (to)
 		ui_say(ui, ROLE_TEXT, "files are as they were at #%" PRId64 ": %s", to, n);
 	else if (of)
-		ui_say(ui, ROLE_TEXT, "what #%" PRId64 " did to the files is taken back: %s", of,
-		       n);
+		ui_say(ui, ROLE_TEXT, "undid #%" PRId64 ": %s", of, n);
 }
 
 static void ui_sent(void *self, const json_t *result, const struct err *err)

@@ -118,6 +118,7 @@ static int undo_refs(struct target *t, const json_t *rec, json_t *out, struct er
 	const char *hex = json_str(rec, "commit", NULL), *head = json_str(rec, "head", NULL),
 		   *ref = json_str(rec, "ref", NULL);
 	struct err why = ERR_INIT;
+	git_oid now;
 	if (!t->repo || !hex || !object_parse(hex, &commit))
 		return 0;
 	if (head) {
@@ -133,8 +134,11 @@ static int undo_refs(struct target *t, const json_t *rec, json_t *out, struct er
 	hex = json_str(rec, "ref_old", NULL);
 	if (hex && !object_parse(hex, &old))
 		return err_set(err, ERR_DAMAGED, "the record of the merge is damaged");
+	bool there = ref && git_reference_name_to_id(&now, t->repo, ref) == 0;
 	if (ref && target_ref(t, ref, &commit, &old, &why) < 0)
 		json_put_str(out, "ref_kept", why.text);
+	else if (there && object_is_null(&old))
+		json_put_flag(out, "ref_deleted", true);
 	json_put_str(out, "ref", ref);
 	return 0;
 }

@@ -14,6 +14,7 @@ struct undo_one {
 	uint64_t action, ran_in; /* ran_in: a box of which this one may be a copy */
 	struct strv conflicts;
 	json_t *paths; /* what was put back */
+	size_t changes;
 	bool shared;
 };
 
@@ -83,6 +84,7 @@ static int tree_undo_one_snapshot(struct undo_one *u, uint64_t seq, const json_t
 			       u->action, t->name);
 	int rc = tree_change(&u->op, i, seq, (uint64_t)json_int(body, "prev", 0), st, &d,
 			     &u->conflicts);
+	u->changes += d.nr;
 	if (rc == 0 && apply)
 		rc = tree_apply(&u->op, i, &d, st, -1, 0);
 	if (rc == 0 && apply)
@@ -109,6 +111,44 @@ void tree_change_names(const struct strv *conflicts, struct buf *out)
 		buf_printf(out, "%s%s", i ? ", " : "", conflicts->item[i]);
 	if (conflicts->nr > 5)
 		buf_printf(out, " and %zu more", conflicts->nr - 5);
+}
+
+static json_t *tree_undo_event(struct session *read, uint64_t seq)
+{
+	CLEANUP(arena_release) struct arena a = ARENA_INIT;
+	struct event ev;
+	struct err none = ERR_INIT;
+	if (session_event(read, seq, &ev, &a, &none) < 0 || !ev.body)
+		return NULL; /* redacted */
+	return json_parse(ev.body, ev.len, "event", &none);
+}
+
+/* The undo of the action that stands in this box: one can be undone, and that undo too. 0: none. */
+static uint64_t tree_undo_standing(const struct undo_one *u)
+{
+	struct session *read = u->op.t->read;
+	uint64_t last = 0, by = 0, to = 0;
+	for (uint64_t seq = 0; (seq = session_next_of(read, EV_ROLLBACK_DONE, u->op.t->id, seq));) {
+		CLEANUP(json_release) json_t *body = tree_undo_event(read, seq);
+		if (!body || json_object_get(body, "why") ||
+		    strcmp(json_str(body, "how", ""), "undo"))
+			continue;
+		if ((uint64_t)json_int(body, "of", 0) == u->action) {
+			last = by = seq;
+		} else if (last && (uint64_t)json_int(body, "takes", 0) == last) {
+			last = seq;
+			by = by ? 0 : seq;
+		} else {
+			continue;
+		}
+		to = (uint64_t)json_int(body, "to", 0);
+	}
+	if (!by)
+		return 0;
+	uint64_t named = by; /* its snapshot, as blame names it */
+	for (uint64_t seq = to; (seq = session_next_snapshot(read, u->op.t->id, seq)) && seq < by;)
+		named = seq;
+	return named;
 }
 
 static void tell_conflicts(struct undo_one *u)
@@ -150,6 +190,12 @@ static int tree_undo_both_rounds(struct tree_op *o, const struct ws_store *st)
 				" changed was recorded together with other work at the same time: "
 				"'rollback' goes back before all of it",
 				u->action);
+		uint64_t by = u->conflicts.nr || !u->changes ? tree_undo_standing(u) : 0;
+		if (by)
+			return err_set(&o->err, ERR_NOENT,
+				       "#%" PRIu64 " is already undone by #%" PRIu64
+				       "; nothing changed",
+				       u->action, by);
 		if (u->conflicts.nr) {
 			tell_conflicts(u);
 			return -1;
