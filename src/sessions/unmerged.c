@@ -318,6 +318,36 @@ void unmerged_tell(struct cmd_ctx *ctx, const char *path)
 	session_close(&s);
 }
 
+static void merged_tell_targets(struct cmd_ctx *ctx, const json_t *list)
+{
+	for (size_t i = 0; i < json_array_size(list); i++) {
+		const json_t *target = json_array_get(list, i);
+		const char *ref = json_str(target, "ref", "");
+		CLEANUP(buf_release) struct buf branch = BUF_INIT;
+		if (strncmp(ref, "refs/heads/", 11) != 0 || json_int(target, "files", 0) == 0)
+			continue;
+		cmd_safe(&branch, ref + 11, strlen(ref + 11), false);
+		fprintf(ctx->err, "sandglass: merged to %s\n", buf_cstr(&branch));
+	}
+}
+
+void merged_tell(struct cmd_ctx *ctx, const char *path)
+{
+	struct session *s;
+	struct unmerged u = UNMERGED_INIT;
+	struct err err = ERR_INIT;
+	if (ctx->quiet || ctx->json || session_open(&s, path, &err) < 0)
+		return;
+	if (unmerged_read(&u, s, &err) == 0) {
+		for (size_t i = 0; u.end && i < u.nr_merges; i++)
+			if (!u.merges[i].undone)
+				merged_tell_targets(ctx,
+						    json_object_get(u.merges[i].body, "targets"));
+		unmerged_release(&u);
+	}
+	session_close(&s);
+}
+
 /* --- the refs of its merges --- */
 
 static void forget_target(struct cmd_ctx *ctx, const json_t *target)

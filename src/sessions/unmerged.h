@@ -68,6 +68,10 @@ size_t unmerged_files(const struct unmerged *u);
  * ctx->err, one line a box. */
 void unmerged_tell(struct cmd_ctx *ctx, const char *path);
 
+/* "merged to sandglass/my" on ctx->err, for each branch that an ended session's merges have written
+ * and no undo took back. */
+void merged_tell(struct cmd_ctx *ctx, const char *path);
+
 /* merge, undo, redact, and label of an ended session, recorded in its file.
  * @boxes: names or #ids; may be empty. Returns the exit status. */
 int offline_edit_merge(struct cmd_ctx *ctx, const char *path, const struct strv *boxes);

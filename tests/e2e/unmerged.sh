@@ -39,7 +39,7 @@ if command -v tmux >/dev/null; then
 	tm() { tmux -S "$t/tmux" "$@"; }
 	shows() { tm capture-pane -p >"$t/screen"; grep -qE -- "$1" "$t/screen"; }
 	merges() { "$sg" merge "$1" --to "$2" >"$t/out" 2>&1; }
-	tm -f /dev/null new-session -d -x 120 -y 36 "LC_ALL=C.UTF-8 $sg run $t/work.lua -- --repo $repo"
+	tm -f /dev/null new-session -d -x 120 -y 36 "LC_ALL=C.UTF-8 $sg run $t/work.lua -- --repo $repo; read x"
 	wait_for 60 shows 'ended; merge and undo still work'
 	ok $? "a console shows a session to its end and stays"
 	seen=$("$sg" ls | grep -o 's-[a-z0-9]*' | head -1)
@@ -53,6 +53,10 @@ if command -v tmux >/dev/null; then
 	tm send-keys d
 	wait_for 60 shows 'src/new.c'
 	ok $? "the console goes on reading the record"
+	tm send-keys Escape
+	tm send-keys q
+	wait_for 60 shows '^sandglass: merged to seen'
+	ok $? "and whoever leaves it reads the branch"
 	tm kill-server
 	git -C "$repo" branch -qD seen
 	"$sg" prune "$seen" --yes >"$t/out" 2>&1

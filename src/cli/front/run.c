@@ -504,6 +504,8 @@ int run_session(struct cmd_ctx *ctx, json_t *o, const struct front_opts *fo)
 		status = front_show(ctx, sp.path, sp.socket, fo);
 		if (!fo->coach && !fo->automatic)
 			unmerged_tell(ctx, sp.path);
+		if (!fo->coach && front_is_console(ctx, fo))
+			merged_tell(ctx, sp.path);
 		if (!fo->coach)
 			prune_old(ctx);
 		if (fo->recorded)
