@@ -23,6 +23,7 @@ struct out {
 	struct cmd_ctx *ctx;
 	struct session *s;
 	uint64_t action;
+	bool any; /* there was output, wanted or not */
 	struct pipe_end end[STREAM_TEXT + 1];
 };
 
@@ -47,6 +48,7 @@ static bool cmd_out_put_glyph(void *self, const struct glyph *g)
 static bool cmd_out_put(void *self, int stream, int64_t ts_us, const void *bytes, size_t len)
 {
 	struct out *o = self;
+	o->any = o->any || len;
 	if (stream < STREAM_OUT || stream > STREAM_TEXT || !o->end[stream].wanted)
 		return true;
 	struct pipe_end *e = &o->end[stream];
@@ -255,6 +257,9 @@ int cmd_out(struct cmd_ctx *ctx)
 	for (int s = STREAM_OUT; s <= STREAM_TEXT; s++)
 		if (o.end[s].safe)
 			sanitizer_end(&o.end[s].san);
+	if (rc == 0 && !filter && !o.any && !ctx->json)
+		fprintf(ctx->err, "sandglass: out: #%llu has no output\n",
+			(unsigned long long)o.action);
 	session_close(&o.s);
 	filter_free(&filter);
 	return rc < 0 ? cmd_fail(ctx, &err) : EXIT_DONE;

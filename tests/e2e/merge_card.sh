@@ -30,6 +30,10 @@ plan() { "$sg" merge -n -S "$id" "$@" </dev/null >out 2>&1; }
 
 begin 'mode = "apply"' ''
 like "$(line conflicts)" '^not checked' 'without a dry run nothing is said of conflicts'
+unlike "$("$sg" show "$what")" 'r plans' 'a shell is told of no key of the console'
+"$sg" out "$what" >out 2>err
+is "$?,$(wc -c <out)" 0,0 'what has not run has no output'
+like "$(cat err)" "#${what#*#} has no output" 'and that is said'
 plan
 like "$(line conflicts)" '^unknown' 'a dry run of another mode says nothing of this merge'
 plan --apply --path c.txt
@@ -61,6 +65,12 @@ like "$(line 'last test')" '^unknown' 'not all were: it is unknown'
 end
 begin 'mode = "apply"' 'assert(box:run "echo test; test -e c.txt") assert(box:run "sh -c \"test -e c.txt\"")'
 like "$(line 'last test')" '^exit 0' 'a test that ran'
+end
+
+begin 'mode = "apply"' ''
+"$sg" approve "$what" >out 2>&1
+wait_for 30 sh -c "! '$sg' ls --live | grep -q '$id'"
+is "$(line conflicts)" none 'a finished merge has its own conflicts'
 end
 
 begin 'mode = "apply"' ''

@@ -4,6 +4,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "record/read/settled.h"
 #include "ui/views/approve.h"
 #include "ui/views/review_priv.h"
 
@@ -101,11 +102,20 @@ static size_t plan_conflicts(const json_t *o)
 	return nr;
 }
 
+static void plan_conflict_lines(struct text *t, const json_t *o)
+{
+	const json_t *targets = json_object_get(o, "targets");
+	for (size_t i = 0; i < json_array_size(targets); i++) {
+		const json_t *list = json_object_get(json_array_get(targets, i), "conflicts");
+		for (size_t k = 0; k < json_array_size(list) && k < CARD_FILES; k++)
+			merge_card_conflict(t, json_array_get(list, k));
+	}
+}
+
 static void merge_card_planned(struct text *t, struct source *s, const struct model_box *b,
-			       const struct model_action *act)
+			       const struct model_action *act, bool keys)
 {
 	CLEANUP(json_release) json_t *o = source_body(s, b->planned);
-	const json_t *targets = json_object_get(o, "targets");
 	const char *differs = plan_differs(s, b, o, act), *why = json_str(o, "why", NULL);
 	size_t nr = plan_conflicts(o);
 	if (!o)
@@ -116,31 +126,47 @@ static void merge_card_planned(struct text *t, struct source *s, const struct mo
 			  b->planned, one_line(why, t->arena));
 	else if (differs)
 		text_putf(t, ROLE_WARN,
-			  "conflicts  unknown: dry run #%" PRIu64
-			  ", which found %zu, %s; r plans again",
-			  b->planned, nr, differs);
+			  "conflicts  unknown: dry run #%" PRIu64 ", which found %zu, %s; %s again",
+			  b->planned, nr, differs, keys ? "r plans" : "'sandglass merge -n' plans");
 	else if (nr == 0)
 		text_putf(t, ROLE_OK, "conflicts  none in dry run #%" PRIu64, b->planned);
 	else
 		text_putf(t, ROLE_FAILED, "conflicts  %zu in dry run #%" PRIu64, nr, b->planned);
-	for (size_t i = 0; i < json_array_size(targets); i++) {
-		const json_t *list = json_object_get(json_array_get(targets, i), "conflicts");
-		for (size_t k = 0; k < json_array_size(list) && k < CARD_FILES; k++)
-			merge_card_conflict(t, json_array_get(list, k));
+	plan_conflict_lines(t, o);
+}
+
+/* The merge that @act began, as its own event tells. */
+static void merge_card_finished(struct text *t, struct source *s, const struct model_action *act)
+{
+	uint64_t seq = act->started;
+	while ((seq = session_next_of(s->session, EV_MERGE_DONE, act->box, seq)) &&
+	       (!act->ended || seq <= act->ended)) {
+		CLEANUP(json_release) json_t *o = source_body(s, seq);
+		size_t nr = plan_conflicts(o);
+		if (nr == 0)
+			text_puts(t, ROLE_OK, "conflicts  none");
+		else
+			text_putf(t, ROLE_FAILED, "conflicts  %zu", nr);
+		plan_conflict_lines(t, o);
+		return;
 	}
+	text_puts(t, ROLE_DIM,
+		  act->ended ? "conflicts  nothing was merged: its end says why"
+			     : "conflicts  unknown: the merge has not ended");
 }
 
 /* A merge that was done tells; else the newest dry run of these files. */
 static void merge_card_conflicts(struct text *t, struct source *s, const struct model_box *b,
-				 const struct model_action *act)
+				 const struct model_action *act, bool keys)
 {
 	if (act->started)
-		text_puts(t, ROLE_DIM, "conflicts  the end of the merge names them");
+		merge_card_finished(t, s, act);
 	else if (!b || !b->planned)
 		text_puts(t, ROLE_WARN,
-			  "conflicts  not checked: r plans the merge (merge --dry-run)");
+			  keys ? "conflicts  not checked: r plans the merge (merge --dry-run)"
+			       : "conflicts  not checked: 'sandglass merge -n' plans the merge");
 	else
-		merge_card_planned(t, s, b, act);
+		merge_card_planned(t, s, b, act, keys);
 }
 
 static void merge_card_tests(struct text *t, const struct review *v, size_t most)
@@ -169,7 +195,9 @@ static bool merge_card_by_hunk(struct source *s, const struct model_action *act)
 	return json_flag(json_object_get(req, "args"), "review", false);
 }
 
-void merge_card(struct text *t, struct source *s, const struct model_action *act, bool brief)
+/* @keys: the console's keys work where it is shown; else a command is named instead. */
+static void merge_card_lines(struct text *t, struct source *s, const struct model_action *act,
+			     bool brief, bool keys)
 {
 	const struct model_box *b = model_box(&s->model, act->box);
 	struct review v = { .box_id = act->box, .arena = t->arena };
@@ -185,11 +213,16 @@ void merge_card(struct text *t, struct source *s, const struct model_action *act
 	if (!brief)
 		merge_card_files(t, s, v.change, v.nr);
 	merge_card_drift(t, &v);
-	merge_card_conflicts(t, s, b, act);
+	merge_card_conflicts(t, s, b, act, keys);
 	if (!act->started && merge_card_by_hunk(s, act))
 		text_puts(t, ROLE_TEXT, "review     y takes all hunks; :review chooses");
 	merge_card_tests(t, &v, brief ? 1 : CARD_CHECKS);
 	text_putf(t, ROLE_DIM, "undo       sandglass undo -S %s", s->model.id ? s->model.id : "");
+}
+
+void merge_card(struct text *t, struct source *s, const struct model_action *act, bool brief)
+{
+	merge_card_lines(t, s, act, brief, true);
 }
 
 void merge_card_args(struct text *t, const json_t *req)
@@ -218,7 +251,7 @@ bool action_card(struct text *t, struct source *s, uint64_t action)
 	const struct model_action *act = model_action(&s->model, action);
 	CLEANUP(json_release) json_t *req = act ? source_body(s, action) : NULL;
 	if (req && strcmp(act->kind, "merge") == 0) {
-		merge_card(t, s, act, false);
+		merge_card_lines(t, s, act, false, false);
 		return true;
 	}
 	return req && approval_difference(t, req);

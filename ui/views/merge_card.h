@@ -14,7 +14,7 @@ bool merge_same_dir(const json_t *a, const json_t *b);
  * argument of a newer version as JSON. */
 void merge_card_args(struct text *t, const json_t *req);
 
-/* Adds the card of any action: a merge as above, a write or edit as its difference. Returns false
+/* Adds the card of any action for the command line, which names commands instead of keys: a merge as above, a write or edit as its difference. Returns false
  * if the action has no card. */
 bool action_card(struct text *t, struct source *s, uint64_t action);
 
