@@ -1,8 +1,11 @@
 /* sandglass archive: moves finished sessions into a directory by date, and back. */
+#include <dirent.h>
+#include <errno.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/clock.h"
@@ -16,6 +19,8 @@
 #include "sessions/archive_places.h"
 #include "sessions/sessions.h"
 #include "sessions/unmerged.h"
+
+enum { DRAFT_OLD = 24 * 3600 /* seconds */ };
 
 struct archiving {
 	struct cmd_ctx *ctx;
@@ -185,6 +190,35 @@ static int archive_chosen(struct archiving *a, struct err *err)
 	return 0;
 }
 
+/* The drafts of moves that were killed. One whose session is elsewhere may be in use, unless it is
+ * old. */
+static int archive_sweep_day(void *self, const char *day, struct err *err)
+{
+	static const char suffix[] = ".glass-pack";
+	const struct archiving *a = self;
+	DIR *d = opendir(day);
+	struct dirent *e;
+	struct stat st;
+	int rc = 0;
+	while (d && (e = readdir(d))) {
+		size_t len = strlen(e->d_name), end = sizeof(suffix) - 1;
+		if (len <= end || strcmp(e->d_name + len - end, suffix) != 0)
+			continue;
+		CLEANUP(free_ptr) char *draft = path_join(day, e->d_name);
+		CLEANUP(free_ptr) char *own = path_join(a->ctx->sessions, e->d_name);
+		own[strlen(own) - strlen("-pack")] = 0;
+		bool ours = access(own, F_OK) == 0;
+		if (stat(draft, &st) < 0 || (ours && lease_busy(own)) ||
+		    (!ours && st.st_ctime > time(NULL) - DRAFT_OLD))
+			continue;
+		if (unlink(draft) < 0 && errno != ENOENT)
+			rc = err_sys(err, "can't remove '%s'", draft);
+	}
+	if (d)
+		closedir(d);
+	return rc;
+}
+
 /* Makes the archive known before anything is in it. */
 static int archive_begin(struct archiving *a, struct err *err)
 {
@@ -204,7 +238,7 @@ static int archive_begin(struct archiving *a, struct err *err)
 		return err_sys(err, "can't find '%s'", a->root);
 	free(a->root);
 	a->root = real;
-	return 0;
+	return archive_days(a->root, archive_sweep_day, a, err);
 }
 
 static int archive_list(struct cmd_ctx *ctx)
