@@ -134,9 +134,25 @@ static int catalog_forget_users(const char *archive, const char *file, const uin
 	if (file_read(users, &text, USERS_MOST, err) < 0)
 		return -1;
 	for (char *dir = strtok_r(text.data, "\n", &save); dir; dir = strtok_r(NULL, "\n", &save))
-		if (catalog_forget_of(dir, file, uuid, err) < 0)
+		if (access(dir, F_OK) < 0)
+			rc = err_set(
+				err, ERR_NOENT,
+				"'%s', which '%s' names, is out of reach, and so is its catalog",
+				dir, users);
+		else if (catalog_forget_of(dir, file, uuid, err) < 0)
 			rc = -1;
 	return rc;
+}
+
+/* Of an archive that is DIR/archive: DIR may have been moved since it was noted. */
+static int catalog_forget_above(const char *archive, const char *file, const uint8_t *uuid,
+				struct err *err)
+{
+	const char *slash = strrchr(archive, '/');
+	if (!slash || slash == archive || strcmp(slash, "/archive") != 0)
+		return 0;
+	CLEANUP(free_ptr) char *dir = mem_strndup(archive, (size_t)(slash - archive));
+	return catalog_forget_of(dir, file, uuid, err);
 }
 
 int catalog_forget(const char *session_path, const uint8_t *uuid, struct err *err)
@@ -150,6 +166,7 @@ int catalog_forget(const char *session_path, const uint8_t *uuid, struct err *er
 	CLEANUP(free_ptr) char *archive = realpath(up, NULL);
 	int rc = catalog_forget_of(dir, file, uuid, err);
 	if (archive && (catalog_forget_of(archive, file, uuid, err) < 0 ||
+			catalog_forget_above(archive, file, uuid, err) < 0 ||
 			catalog_forget_users(archive, file, uuid, err) < 0))
 		rc = -1;
 	return rc;

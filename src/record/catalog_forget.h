@@ -18,8 +18,9 @@ typedef int catalog_without_fn(const char *path, const char *file, const uint8_t
 void catalog_forget_with(catalog_without_fn *fn);
 /* Takes the session (by its name or @uuid; NULL: by its name) out of every shard beside the session
  * file, and removes damaged shards and drafts. Sessions of a removed shard are read directly until
- * `sandglass index` enters them again. @err names a shard that can't be removed: words of the
- * session may still be in it. Any thread. */
+ * `sandglass index` enters them again. @err names a shard that can't be removed, or a
+ * directory that uses the archive and isn't there: words of the session may still be in it. Any
+ * thread. */
 NODISCARD int catalog_forget(const char *session_path, const uint8_t *uuid, struct err *err);
 
 #endif

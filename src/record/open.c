@@ -13,6 +13,7 @@
 #include "base/fd.h"
 #include "base/text/utf8.h"
 #include "base/text/width.h"
+#include "record/copies_left.h"
 #include "record/record_priv.h"
 #include "record/read/session.h"
 #include "record/key.h"
@@ -339,6 +340,8 @@ int record_resume(struct record **out, struct loop *l, const char *path,
 	char torn[160] = "";
 	r->lease = lease_take(r->path, &was, err);
 	int rc = r->lease < 0 ? -1 : resume_check(r->path, &was, torn, sizeof(torn), err);
+	if (rc == 0)
+		rc = copies_draft_remove(r->path, err);
 	if (rc == 0)
 		rc = store_open(&r->store, r->path, seed, &r->id, r->uuid, err);
 	secret_wipe(seed, sizeof(seed));

@@ -184,8 +184,8 @@ NODISCARD int record_redact(struct record *r, const char *what, uint64_t seq_or_
 			    const struct object_id *oid, const char *who, const char *why,
 			    record_done_fn *done, void *self, struct err *err);
 
-/* In @done of a redaction: why a shard of the catalog may still hold words of it; NULL: none does.
- * Borrowed. */
+/* In @done of a redaction: why a shard of the catalog, or a copy in an archive, may still hold
+ * words of it; NULL: none does. Borrowed. */
 const char *record_catalog_left(const struct record *r);
 
 /* Signed checkpoint and anchor now (also made every 1,000 events or 60 s, at decisions, at the

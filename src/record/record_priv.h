@@ -118,7 +118,7 @@ struct record {
 	uint64_t committed, durable;
 	char why[200]; /* of the state */
 	struct redact_done *redacted;
-	char catalog_left[256]; /* set by the writer before redacted */
+	char catalog_left[600]; /* set by the writer before redacted */
 
 	struct store *store; /* the writer's; the loop thread's before and after */
 	struct unsettled unsettled;

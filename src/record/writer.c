@@ -13,6 +13,7 @@
 
 #include "base/clock.h"
 #include "record/catalog_forget.h"
+#include "record/copies_left.h"
 #include "record/record_priv.h"
 
 enum {
@@ -254,7 +255,8 @@ static void writer_scrub(struct record *r, struct batch *first)
 	while (!r->abandon && store_scrub(r->store) == STORE_RETRY)
 		wait_ms(r, 20);
 	struct err left = ERR_INIT;
-	if (catalog_forget(r->path, r->uuid, &left) < 0)
+	int forgot = catalog_forget(r->path, r->uuid, &left);
+	if (copies_left(r->path, &left) < 0 || forgot < 0)
 		snprintf(r->catalog_left, sizeof(r->catalog_left), "%s", left.text);
 	writer_note(r);
 	struct redact_done **last = &r->redacted;

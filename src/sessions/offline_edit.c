@@ -176,7 +176,7 @@ int offline_edit_redact(struct cmd_ctx *ctx, const char *path)
 	}
 	if (rc == 0 && g.catalog_left) {
 		err_set(&err, ERR_IO,
-			"redacted, but the catalog may still hold parts of it\nRemove the file %s.",
+			"redacted in the session, but the words may be left elsewhere: %s",
 			g.catalog_left);
 		rc = -1;
 	}

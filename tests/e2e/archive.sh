@@ -9,7 +9,7 @@ for tool in "$make" sqlite3; do
 done
 export SANDGLASS_SESSIONS=$t/sessions
 mkdir -m 700 "$t/sessions"
-printf 'local sg = require "sandglass"\nsg.note("an unusual zan" .. "zibar")\nsg.note("kept words")\n' >"$t/note.lua"
+printf 'local sg = require "sandglass"\nsg.note("an unusual zan" .. "zibar")\nsg.note("kept wo" .. "rds")\n' >"$t/note.lua"
 printf 'local sg = require "sandglass"\nsg.sleep(60)\n' >"$t/long.lua"
 "$sg" run --no-tui -q "$t/note.lua" --name one </dev/null >"$t/out" 2>&1
 "$sg" run --no-tui -q "$t/note.lua" --name two </dev/null >"$t/out" 2>&1
@@ -89,6 +89,18 @@ find "$t/sessions" -name '*-cut-*' -delete
 cataloged() { "$sg" index --catalog >"$t/out" 2>&1; ls "$t"/sessions/catalog/*.shard >/dev/null 2>&1; }
 wait_for 60 cataloged
 ok $? 'the catalog has the archived sessions'
+FAILPOINT=archive-before-removal "$sg" archive --restore one >"$t/out" 2>&1
+FAILPOINT=archive-before-rename "$sg" archive one >"$t/out" 2>&1
+is "$([ -e "$t/sessions/$one" ] && [ -e "$at" ] && [ -e "$at-pack" ] && echo three)" three 'killed moves leave a copy and a draft'
+cp "$t/sessions/$one" "$t/sessions/$one-pack"
+seq=$(sqlite3 -readonly "$t/sessions/$one" "SELECT min(seq) FROM event WHERE body LIKE '%kept words%'")
+"$sg" redact "one#$seq" --why test --yes >"$t/out" 2>&1
+[ $? != 0 ] && grep -q "$at" "$t/out"
+ok $? 'a redaction meanwhile names the copy that it does not reach'
+is "$(find "$t/sessions" -name '*-pack' | wc -l) $(grep -rla 'kept words' "$t/sessions" | grep -c -- "-one-")" '0 1' 'and leaves neither draft'
+: >"${at%/*}/${one%.glass}.glass-pack"
+"$sg" archive one >"$t/out" 2>&1
+is "$? $(grep -rla 'kept words' "$t/sessions" | grep -c -- "-one-") $(find "$t/sessions" -name '*-pack' | wc -l)" '0 0 0' 'the move, done again, replaces the copy'
 "$sg" archive --restore one >"$t/out" 2>&1
 is "$? $([ -e "$t/sessions/$one" ] && [ ! -e "$at" ] && echo back)" '0 back' 'a session is restored'
 "$sg" archive one >"$t/out" 2>&1
@@ -116,6 +128,10 @@ is "$? $(grep -c 'anchor.*agree' "$t/out")" '0 1' 'one verifies with the anchors
 status=$?
 grep -q redacted "$t/out" || [ $status = 0 ]
 ok $? 'its script can run again'
+two=$(find "$t/elsewhere" -name '*-two-*.glass')
+seq=$(sqlite3 -readonly "$two" "SELECT min(seq) FROM event WHERE body LIKE '%kept words%'")
+"$sg" redact "two#$seq" --why test --yes >"$t/out" 2>&1
+is "$? $(grep -c "$t/sessions'" "$t/out") $(grep -ca 'kept words' "$two")" '1 1 0' 'a redaction there says that a directory which uses the archive is out of reach'
 is "$("$sg" ls --sessions "$t/elsewhere/moved" --json | wc -l)" "$("$sg" ls --json | wc -l)" 'it is a sessions directory as well'
 four=$(find "$t/elsewhere" -name '*-four-*.glass')
 byte=$(grep -abom1 '"verdict":"allow"' "$four" | head -1 | cut -d: -f1)

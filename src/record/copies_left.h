@@ -1,0 +1,16 @@
+/* Copies of a session that a move between a directory and an archive (sessions/archive.h) leaves
+ * when it is killed: a redaction of the session does not reach them. */
+#ifndef RECORD_COPIES_LEFT_H
+#define RECORD_COPIES_LEFT_H
+
+#include "base/err.h"
+
+/* The file of the same name in each archive of the directory of @path, and, of an archived one, in
+ * the directories that use its archive. Removes drafts of such a copy (FILE-pack); @err names a
+ * copy, which stays, a draft that can't be removed, or a list that can't be read. The caller holds
+ * the lease of @path. Any thread. */
+NODISCARD int copies_left(const char *path, struct err *err);
+/* Removes the draft beside @path itself. */
+NODISCARD int copies_draft_remove(const char *path, struct err *err);
+
+#endif
