@@ -5,6 +5,7 @@
 #include "catalog/answers.h"
 #include "catalog/catalog_priv.h"
 #include "catalog/deeds.h"
+#include "catalog/digest.h"
 #include "catalog/traits.h"
 #include "check/past.h"
 #include "check/summary.h"
@@ -162,7 +163,7 @@ static int catalog_row_about(struct session *s, const struct session_file *f, st
 		return -1;
 	if (ev.kind != EV_SESSION_END)
 		return err_set(err, ERR_INVALID, "session '%s' has no end", f->id);
-	out->last_us = ev.ts_us;
+	out->last_us = digest_ended_us(s, ev.ts_us);
 	*end = ev.body ? json_parse(ev.body, ev.len, "event", err) : NULL;
 	out->state = ended_word(*end);
 	const char *why = ended_why(*end, &len);

@@ -7,6 +7,7 @@
 #include "catalog/traits.h"
 #include "check/summary.h"
 #include "record/read/ended.h"
+#include "record/read/settled.h"
 #include "sessions/unmerged.h"
 #include "wire/event.h"
 
@@ -14,6 +15,18 @@ static json_t *digest_body(const struct event *ev)
 {
 	struct err none = ERR_INIT;
 	return ev->body ? json_parse(ev->body, ev->len, "event", &none) : NULL;
+}
+
+int64_t digest_ended_us(struct session *s, int64_t head_us)
+{
+	CLEANUP(arena_release) struct arena arena = ARENA_INIT;
+	struct event ev;
+	struct err none = ERR_INIT;
+	uint64_t begun = 0, next, end;
+	while ((next = session_next_of(s, EV_HOST_START, 0, begun)))
+		begun = next;
+	end = begun ? session_next_of(s, EV_SESSION_END, 0, begun) : 0;
+	return end && session_event(s, end, &ev, &arena, &none) == 0 ? ev.ts_us : head_us;
 }
 
 static void digest_end(struct digest *d, struct session *s)
@@ -35,6 +48,8 @@ static void digest_end(struct digest *d, struct session *s)
 		d->state = ended_word(body);
 		d->why = len ? mem_strndup(why, len) : NULL;
 	}
+	if (ended)
+		d->last_us = digest_ended_us(s, d->last_us);
 	d->broken_off = !d->live && !ended;
 	d->state = d->live ? "running" : !ended ? "broken off" : d->state;
 	arena_release(&arena);

@@ -5,6 +5,10 @@
 
 #include "catalog/catalog.h"
 
+/* When session @s, which has ended, ended: a merge or undo after the end is a second end, and does
+ * not count. @head_us, the time of its last event, for one that no script began. */
+int64_t digest_ended_us(struct session *s, int64_t head_us);
+
 struct digest {
 	/* running, ended, stopped, failed, broken off, unreadable */
 	const char *state;

@@ -24,6 +24,9 @@ like "$("$sg" sandbox ls)" "$id +fix +ended, 3 files not merged" "sandbox ls nam
 like "$("$sg" doctor --paths)" "not merged .*${id#s-}" "so does doctor --paths"
 like "$("$sg" merge -n "$id" 2>&1)" "would merge fix: 3 changes to $repo" "a dry run says what would be done"
 is "$(git -C "$repo" branch | wc -l)" 1 "and does nothing"
+took() { "$sg" ls --json | sed -n 's/.*"dur_us": *\([0-9]*\).*/\1/p' | head -1; }
+before=$(took)
+like "$before" "^[0-9]+$" "ls says how long it took"
 like "$("$sg" merge "$id/other" 2>&1)" "sandbox 'other' not found" "another box is none"
 "$sg" merge "$id/fix" --to review --path 'a.txt' >"$t/out" 2>&1
 ok $? "one file is merged after the end"
@@ -33,6 +36,7 @@ like "$("$sg" sandbox ls)" "$id +fix +ended, 2 files not merged" "two are left"
 "$sg" undo "$id" >"$t/out" 2>&1
 ok $? "that is taken back"
 is "$(git -C "$repo" branch | wc -l)" 1 "the branch is gone"
+is "$(took)" "$before" "what was done after its end adds nothing to how long it took"
 
 # --- who saw it run and looks on is in nobody's way ---
 if command -v tmux >/dev/null; then
