@@ -147,6 +147,9 @@ static void verdict_words(const json_t *who, struct buf *out)
 	const char *verdict = json_str(who, "verdict", "unknown");
 	const char *decision = json_str(who, "decision", NULL),
 		   *rules = json_str(who, "rules", NULL);
+	size_t n = strlen(verdict);
+	if (rules && !strncmp(rules, verdict, n) && rules[n] == ' ')
+		rules += n + 1;
 	for (size_t i = 0; i < ARRAY_LEN(past); i++) {
 		if (!strcmp(verdict, past[i][0]))
 			verdict = !strcmp(verdict, "ask") ? "approval required" : past[i][1];
