@@ -130,10 +130,11 @@ static uint64_t tree_undo_standing(const struct undo_one *u)
 	uint64_t last = 0, by = 0, to = 0;
 	for (uint64_t seq = 0; (seq = session_next_of(read, EV_ROLLBACK_DONE, u->op.t->id, seq));) {
 		CLEANUP(json_release) json_t *body = tree_undo_event(read, seq);
-		if (!body || json_object_get(body, "why") ||
-		    strcmp(json_str(body, "how", ""), "undo"))
+		if (!body || json_object_get(body, "why"))
 			continue;
-		if ((uint64_t)json_int(body, "of", 0) == u->action) {
+		if (strcmp(json_str(body, "how", ""), "undo") != 0)
+			last = by = 0; /* it may have brought the action's work back */
+		else if ((uint64_t)json_int(body, "of", 0) == u->action) {
 			last = by = seq;
 		} else if (last && (uint64_t)json_int(body, "takes", 0) == last) {
 			last = seq;
