@@ -364,7 +364,8 @@ int mcp_serve_http(json_t *opts, const struct mcp_http *how)
 	struct err err = ERR_INIT;
 	CLEANUP(free_ptr) char *token_path = paths_state("mcp-token");
 	if (loop_new(&f.loop, &err) < 0) {
-		fprintf(stderr, "sandglass: %s\n", err.text);
+		fprintf(stderr, "sandglass: mcp serve: %s\n%s%s", err.text, err.hint,
+			*err.hint ? "\n" : "");
 		json_decref(opts);
 		return EXIT_UNSUCCESSFUL;
 	}
@@ -375,7 +376,8 @@ int mcp_serve_http(json_t *opts, const struct mcp_http *how)
 	struct mcp_server *server = mcp_server_new(f.loop, opts);
 	web_init(&f.web, f.loop, server);
 	if (open_front(&f, how, token_path, &err) < 0) {
-		fprintf(stderr, "sandglass: mcp serve: %s\n", err.text);
+		fprintf(stderr, "sandglass: mcp serve: %s\n%s%s", err.text, err.hint,
+			*err.hint ? "\n" : "");
 		f.status = err.code == ERR_USAGE ? EXIT_USAGE : EXIT_UNSUCCESSFUL;
 	} else {
 		serve_http_announce(&f, how, token_path);

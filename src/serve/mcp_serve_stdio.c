@@ -47,7 +47,8 @@ static void serve_stdio_on_end(void *self, const struct err *err)
 	struct stdio *d = self;
 	d->ended = true;
 	if (err) {
-		fprintf(stderr, "sandglass: mcp serve: %s\n", err->text);
+		fprintf(stderr, "sandglass: mcp serve: %s\n%s%s", err->text, err->hint,
+			*err->hint ? "\n" : "");
 		d->status = EXIT_UNSUCCESSFUL;
 	}
 	if (err || !mcp_server_open(d->server))
@@ -70,7 +71,8 @@ int mcp_serve_stdio(json_t *opts)
 	struct stdio d = { .status = EXIT_DONE };
 	struct err err = ERR_INIT;
 	if (loop_new(&d.loop, &err) < 0) {
-		fprintf(stderr, "sandglass: %s\n", err.text);
+		fprintf(stderr, "sandglass: mcp serve: %s\n%s%s", err.text, err.hint,
+			*err.hint ? "\n" : "");
 		json_decref(opts);
 		return EXIT_UNSUCCESSFUL;
 	}

@@ -202,7 +202,7 @@ for how in long trickle mute; do
 done
 "$sg" mcp add inside --where box -- python3 /workspace/bad_server.py /workspace/log5 >"$t/out" 2>&1
 "$sg" mcp test inside >"$t/out" 2>&1
-is "$?:$(wc -l <"$t/out")" 2:1 'a server that is for a box is not started on the host, not even to look at it'
+is "$?:$(grep -c '^sandglass: ' "$t/out")" 2:1 'a server that is for a box is not started on the host, not even to look at it'
 use --known inside --box repo --what 'echo=by-name'
 like "$(cat "$t/out")" '^echo: you said by-name' 'a script uses it by its name'
 cat >secret.lua <<'L'

@@ -73,7 +73,7 @@ cp good "$file"
 XDG_STATE_HOME=$t/elsewhere "$sg" merge --apply </dev/null >out 2>err
 [ $? -ne 0 ] && grep -q -- '--trust-key [0-9a-f]*' err && [ ! -e bad/n ]
 ok $? 'one that was recorded with another key, too'
-XDG_STATE_HOME=$t/elsewhere "$sg" merge --apply --trust-key "$(sed -n 's/.*--trust-key //p' err)" </dev/null >out 2>err
+XDG_STATE_HOME=$t/elsewhere "$sg" merge --apply --trust-key "$(grep -oE -- '--trust-key [0-9a-f]{64}' err | head -1 | cut -d' ' -f2)" </dev/null >out 2>err
 ok $? 'unless that key is trusted'
 repo way && git -C way branch fix/one
 work way 'echo x >>a.txt'

@@ -100,7 +100,7 @@ like "$out" 'exit 3 .*4 files \+3 -1' 'says exit status and sum'
 like "$out" 'M f \+1 -0' 'each file, against what the box has now'
 like "$out" 'D /home/agent/h0' 'home counts'
 like "$out" 'incomplete: it wrote to /tmp' 'its /tmp is not kept'
-like "$out" 'incomplete: .*network.* cannot be seen' "the report names this level's blindness for network use"
+like "$out" 'incomplete: .*no network.* show whether' "the report names this level's blindness for network use"
 is "$(held)" "$h" 'the action still waits'
 first=$("$sg" events try --json | grep -m1 '"kind":"action.requested"' | grep -oE '"seq":[0-9]+' | grep -oE '[0-9]+')
 out=$("$sg" repeat "$first" 2>&1)
@@ -117,7 +117,7 @@ is $? 0 'the record verifies'
 # no default allows here: a command of the user's own waits as well, with a message
 in_it "$sg" sandbox exec --accept reduced -- sh -c 'exit 3' </dev/null >"$t/ran" 2>&1 &
 run=$!
-is_told() { grep -q "waits for a person: 'sandglass approve [1-9]" "$t/ran"; }
+is_told() { grep -q "pending approval: 'sandglass approve [1-9]" "$t/ran"; }
 wait_for 60 is_told && "$sg" approve "$(held)" >"$t/out" 2>&1
 ok $? 'sandbox exec reports the pending command and how to continue'
 wait $run

@@ -81,7 +81,7 @@ ok $? "r opens the two panes"
 wait_for 20 shows 'step 1 .*step 1'
 ok $? "both runs stand side by side"
 unlike "$(cat "$t/screen")" 'step 4 .*step 4' "the second one is shown while it runs"
-sees 'had to do without: values of the environment' "with what it lacks"
+sees 'had to do without: environment values' "with what it lacks"
 wait_for 20 shows 'DIFFERS'
 ok $? "then they are compared"
 sees 'stdout +differs from line 5 ' "output"
@@ -100,7 +100,7 @@ wait_for 5 shows 'log of|TIMELINE'
 ok $? "q goes back"
 $T resize-window -x 120 -y 36
 keys ":repeat $three" Enter
-wait_for 20 shows 'it waits for a decision'
+wait_for 20 shows 'pending approval'
 ok $? "held: the screen says so"
 keys a
 wait_for 5 shows 'WHY IT STOPPED'

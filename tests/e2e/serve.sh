@@ -126,7 +126,7 @@ ANTHROPIC_API_KEY=sk-REAL-7731 ANTHROPIC_BASE_URL=http://127.0.0.1:$(cat port) "
 like "$(tr '\n' ' ' <said)" 'It answers.* 200 .* 403 ' 'models are asked with the key of the start and with no other'
 is "$("$sg" events "$(ls -t "$HOME"/.local/share/sandglass/sessions/*.glass | head -1)" --json | grep -c "$(cut -c7- model.key)")" 0 'which is not in the record'
 "$sg" serve fly >"$t/out" 2>&1
-is "$?:$(grep -c "no API 'fly' is served" "$t/out")" 2:1 'an API that is not served: one line'
+is "$?:$(grep -c "got 'fly'" "$t/out")" 2:1 'an API that is not served: one line'
 "$sg" serve daytona 127.0.0.1:x >"$t/out" 2>&1
 is "$?:$(grep -c 'is no address' "$t/out")" 2:1 'an invalid port: one line'
 "$sg" serve daytona -- sh -c 'echo "$DAYTONA_API_URL"; exit 9' >said 2>"$t/out" </dev/null

@@ -97,7 +97,7 @@ return s.suite { s.scenario "lets it push" { script = "fix.lua", model = "script
 L
 rm -f "$HOME"/.local/share/sandglass/sessions/*.glass
 "$sg" test --suite s/approves.lua >out 2>&1 </dev/null
-like "$("$sg" search by:human 2>&1)" 'git push' 'an answer of a list is in the record'
+like "$("$sg" search by:human 2>&1)" '^s-[a-z0-9]+#[0-9]+: ' 'an answer of a list is in the record'
 like "$("$sg" policy mine 2>&1)" 'you approved no action' 'but no rule is mined from it'
 is "$("$sg" report --json | python3 -c 'import json,sys; r=[json.loads(l) for l in sys.stdin]; print(r[-1]["people_us"], [x for x in r if "rule" in x])')" '0 []' 'and no report counts it as a person'
 

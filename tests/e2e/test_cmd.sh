@@ -65,7 +65,7 @@ is $? 1 'several at once'
 is "$(printf '%s\n' "$out" | grep -oE '^(not )?ok [0-9]|^1\.\..*' | tr '\n' ' ')" '1..4 ok 1 ok 2 not ok 3 not ok 4 ' 'each for itself'
 out=$("$sg" test slow.lua --timeout 1 2>&1 </dev/null)
 is $? 1 'a script that hangs'
-like "$out" 'did not end in time' 'is ended'
+like "$out" 'timed out' 'is ended'
 "$sg" test >out 2>&1 </dev/null
 is $? 2 'no script'
 "$sg" test many.lua --timeout x >out 2>&1 </dev/null

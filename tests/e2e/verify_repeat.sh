@@ -54,7 +54,7 @@ like "$? $(cat out)" "^2 sandglass: verify: --repeat: expected all or a number" 
 mapfile -t act < <("$sg" events "$id" --json | grep '"kind":"action.requested"' | grep -oE '"seq":[0-9]+' | cut -d: -f2)
 timeout 60 "$sg" repeat "$id#${act[0]}..${act[4]}" >out 2>err </dev/null
 is $? 1 'a range with a difference in it'
-is "$(grep -c 'run again as' out)" 2 'stops there'
+is "$(grep -c 'repeated as' out)" 2 'stops there'
 like "$(tail -1 out)" '^2 of 5 commands run again: stopped at the first difference$' 'and the summary reports the stop'
 timeout 60 "$sg" repeat "$id#${act[3]}..${act[4]}" --in fresh --backend process >out 2>err </dev/null
 like "$? $(tail -1 out)" '^0 2 of 2 commands the same$' 'a range without one'
