@@ -26,12 +26,12 @@ like "$("$sg" ls --waiting)" "^$one#[0-9]+ .*exec: echo once >> log  \(hold\)" "
 like "$("$sg" ls --waiting --json)" '"schema":1,.*"what":"echo once >> log"' "and as JSON"
 tm -f /dev/null new-session -d -s a -x 120 -y 36 "LC_ALL=C.UTF-8 $sg attach; echo left; exec sleep 60"
 tm new-session -d -s b -x 80 -y 24 "LC_ALL=C.UTF-8 $sg attach; echo left; exec sleep 60"
-wait_for 10 shows a 'fleet: 2 sessions +2 agents +2 HELD'
+wait_for 10 shows a 'fleet: 2 sessions +0 agents +2 HELD'
 ok $? "one console over both sessions"
 wait_for 10 shows b '2 HELD'
 ok $? "a second one, on a smaller screen"
 three=$("$sg" run -d two.lua --hold kind:exec --name three </dev/null 2>"$t/out" | grep -oE 's-[0-9a-z]+')
-wait_for 15 shows a 'fleet: 3 sessions +3 agents +3 HELD'
+wait_for 15 shows a 'fleet: 3 sessions +0 agents +3 HELD'
 ok $? "a session that begins later joins"
 wait_for 10 shows b '3 HELD'
 ok $? "on both screens"

@@ -24,7 +24,7 @@ cat >"$t/profiles.lua" <<'L'
 local c = require "sandglass.config"
 c.model = "anthropic:sonnet"
 c.keep = { file = "1M", days = 3 }
-c.profiles = { ci = { model = "scripted:demo", keep = { file = "2M" }, env = { WORD = "hidden-value" }, models = { far = { idle = "2s" } } } }
+c.profiles = { ci = { model = "scripted:demo", keep = { file = "2M" }, env = { WORD = "hidden-value" }, models = { far = { plugin = "openai_chat", url = "http://127.0.0.1:9/v1", idle = "2s" } } } }
 return c
 L
 like "$("$sg" --config "$t/profiles.lua" config model)" 'anthropic:sonnet +\(user ' 'without --profile a file says what it says'

@@ -148,7 +148,7 @@ kill -9 "$pid"
 wait_for 10 shows "$lost lost its supervisor: 'sandglass resume $lost' continues it"
 ok $? "the screen says that its supervisor has gone, and what lets the session go on"
 sees '^ x script +.*LOST  .* was at exec' "its agent is lost, where it was"
-sees '1 agent +1 LOST +[$]' "which is counted as lost"
+sees '0 agents +1 LOST +[$]' "which is counted as lost"
 sees 'git push .* until it is resumed' "and nobody can decide"
 unlike "$(title)" held "the title does not ask for a decision either"
 unlike "$(screen)" "an action is pending" "nor does a hint"
@@ -215,7 +215,7 @@ if command -v script >/dev/null; then
 	wait_for 25 grep -q '777;notify' "$t/told"
 	kill $told 2>/dev/null
 	exec 7>&-
-	like "$(tr '\033\007' '^^' <"$t/told")" "777;notify;sandglass, 1 held;script of s-[a-z0-9]+ is pending approval: look\^" 'OSC 777 says who waits, where and by which rule'
+	like "$(tr '\033\007' '^^' <"$t/told")" "777;notify;sandglass, 1 held;script of s-[a-z0-9]+ is pending approval, look\^" 'OSC 777 says who waits, where and by which rule'
 else
 	skip 'no program script'
 fi

@@ -23,7 +23,7 @@ ok $? "the console stays when the script has ended, and says what a save will do
 save 's/i)/(i < 3 and i or "three"))/'
 wait_for 30 shows 'echo step three'
 ok $? "a save: the console shows the new session"
-wait_for 30 shows 'saved +the script; its first new action came after [0-9]+ ms'
+wait_for 30 shows 'saved +first new action after [0-9]+ ms'
 ok $? "and the time from the save to its first new action"
 is "$(sessions)" 2 "which is a session of its own"
 unlike "$(tm capture-pane -p)" 'attached [0-9]' "nobody else is attached: who watched the last one counts no more"

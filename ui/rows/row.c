@@ -115,7 +115,7 @@ static const char *session_text(uint16_t kind, const json_t *o, const char **wor
 		return arena_printf(a, "%s started", json_str(o, "script", ""));
 	case EV_HOST_CHANGED:
 		*word = "saved";
-		return arena_printf(a, "the script; its first new action came after %lld ms",
+		return arena_printf(a, "first new action after %lld ms",
 				    (long long)json_int(o, "us", 0) / 1000);
 	case EV_SESSION_FORKED:
 		*word = "forked";
