@@ -30,6 +30,6 @@ for of in daytona many e2b; do
 		case $line in 'ok # skip '*) skip "${line#ok # skip }" ;; 'ok '*) ok 0 "$of: ${line#ok }" ;; 'not ok '*) ok 1 "$of: ${line#not ok }" ;; esac
 	done <"$of/got"
 done
-[ -e /usr/bin/busybox ] && watchers=5 || watchers=4
+[ -e /usr/bin/busybox ] && watchers=4 || watchers=3
 is "$(grep '"kind":"control.command"' e2b/events | grep -c CreateWatcher):$(grep '"kind":"host.frame"' e2b/events | grep -c CreateWatcher)" "0:$watchers" 'a request stands once in the record, where the script gets it'
 finish
