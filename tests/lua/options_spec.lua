@@ -97,7 +97,7 @@ it "a script error has its line and the way there" (function()
   local ok, err = pcall(function() local function deep() sg.sandbox { x = 1 } end deep() end)
   eq(ok, false)
   eq(err.code, "script")
-  eq(err.trace:find("options_spec.lua:96: in deep", 1, true) ~= nil, true, err.trace)
+  eq(err.trace:find("options_spec.lua:97: in deep", 1, true) ~= nil, true, err.trace)
 end)
 
 it "args: named, defaults, positionals" (function()

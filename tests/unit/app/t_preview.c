@@ -38,7 +38,7 @@ int main(void)
 	       "exit 3 after 0.015 s, 1 file +2 -1; incomplete: it tried to use the network: h.example:443; connections refused: 1",
 	       "a dry run in one line");
 	told("{\"end\":\"failed\",\"why\":\"no box\"}", describe_preview, &b);
-	is_str(buf_cstr(&b), "dry run failed: no box", "a failed dry run");
+	is_str(buf_cstr(&b), "failed: no box", "a failed dry run");
 	told("{\"origin\":{\"session\":\"s-a\",\"action\":4},\"action\":9,\"same\":false,\"stdout\":{\"same\":false,\"line\":2,"
 	     "\"offset\":5,\"was_bytes\":8,\"now_bytes\":9}}",
 	     describe_redo, &b);
