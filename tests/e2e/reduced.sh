@@ -117,7 +117,7 @@ is $? 0 'the record verifies'
 # no default allows here: a command of the user's own waits as well, with a message
 in_it "$sg" sandbox exec --accept reduced -- sh -c 'exit 3' </dev/null >"$t/ran" 2>&1 &
 run=$!
-is_told() { grep -q "pending approval: 'sandglass approve [1-9]" "$t/ran"; }
+is_told() { grep -q "sandglass approve [1-9]" "$t/ran"; }
 wait_for 60 is_told && "$sg" approve "$(held)" >"$t/out" 2>&1
 ok $? 'sandbox exec reports the pending command and how to continue'
 wait $run

@@ -107,7 +107,7 @@ wait_for 5 shows 'WHY IT STOPPED'
 ok $? "a opens the approval"
 sleep 0.6
 keys y
-wait_for 20 shows 'same result'
+wait_for 20 shows 'the same|same result'
 ok $? "approved, it is compared"
 keys ":repeat $one" Enter
 wait_for 20 shows 'files +same'
@@ -133,14 +133,14 @@ is "$("$sg" compare "$id" "$id" 2>&1 | sed -n 2p | cut -d' ' -f2)" stopped "a se
 $T new-session -d -x 120 -y 36 "LC_ALL=C.UTF-8 $sg replay $id"
 wait_for 10 shows 'rec|REPLAY|replay'
 keys ":repeat" Enter
-wait_for 5 shows "repeat #$one.*same result"
+wait_for 5 shows "repeat #$one.*(the same|same result)"
 ok $? "replay shows how it compared"
 keys r
 sleep 0.3
 sees 'read only' "and runs nothing"
 keys q
 keys ":repeat $one" Enter
-sees "repeat #$one.*same result" "by its number, too"
+sees "repeat #$one.*(the same|same result)" "by its number, too"
 keys ":repeat 1" Enter
 sees 'repeat: read only' "where none ran again, nothing does"
 keys ':sql SELECT seq, kind FROM event LIMIT 2' Enter
