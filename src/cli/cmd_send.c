@@ -14,6 +14,7 @@
 #include "cli/show.h"
 #include "cli/front/fork_models.h"
 #include "sessions/labels.h"
+#include "sessions/redact_request.h"
 #include "sessions/sessions.h"
 #include "sessions/unmerged.h"
 #include "sessions/live.h"
@@ -428,12 +429,17 @@ static int cmd_send_words(struct cmd_ctx *ctx, struct control_client *c, json_t 
 	}
 	if (control_client_call(c, words, opts, -1, &result, err) < 0)
 		return -1;
+	CLEANUP(buf_release) struct buf left = BUF_INIT;
+	bool unreached = json_get_bytes(json_object_get(result, "catalog_left"), &left);
+	if (!ctx->json)
+		json_object_del(result, "catalog_left"); /* it is in the error */
 	cmd_print_answer(ctx, json_str(control_client_welcome(c), "session", ""), result);
 	size_t failed = json_array_size(json_object_get(result, "failed"));
 	bool several = json_object_get(result, "actions") != NULL;
 	json_decref(result);
-	return several && failed ? err_set(err, ERR_INVALID, "%zu of the actions unchanged", failed)
-				 : 0;
+	if (several && failed)
+		return err_set(err, ERR_INVALID, "%zu of the actions unchanged", failed);
+	return redact_request_result(unreached ? buf_cstr(&left) : NULL, err);
 }
 
 /* Options for this program stay here: the target and the output format. */

@@ -256,8 +256,9 @@ static void writer_scrub(struct record *r, struct batch *first)
 		wait_ms(r, 20);
 	struct err left = ERR_INIT;
 	int forgot = catalog_forget(r->path, r->uuid, &left);
-	if (copies_left(r->path, &left) < 0 || forgot < 0)
-		snprintf(r->catalog_left, sizeof(r->catalog_left), "%s", left.text);
+	bool reached = copies_left(r->path, &left) == 0 && forgot == 0;
+	/* anew each time: the user may have removed the copy since the last redaction */
+	snprintf(r->catalog_left, sizeof(r->catalog_left), "%s", reached ? "" : left.text);
 	writer_note(r);
 	struct redact_done **last = &r->redacted;
 	while (*last)

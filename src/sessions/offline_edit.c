@@ -174,12 +174,8 @@ int offline_edit_redact(struct cmd_ctx *ctx, const char *path)
 	} else if (rc == 0 && !ctx->quiet) {
 		fprintf(ctx->out, "removed for ever: %zu\n", g.removed);
 	}
-	if (rc == 0 && g.catalog_left) {
-		err_set(&err, ERR_IO,
-			"redacted in the session, but the words may be left elsewhere: %s",
-			g.catalog_left);
-		rc = -1;
-	}
+	if (rc == 0)
+		rc = redact_request_result(g.catalog_left, &err);
 	free(g.catalog_left);
 	return again_finish(&g, rc, &err);
 }

@@ -142,3 +142,11 @@ int redact_request_begin(struct record *r, const struct removal_wish *w, removal
 	}
 	return 0;
 }
+
+int redact_request_result(const char *left, struct err *err)
+{
+	return left ? err_set(err, ERR_IO,
+			      "redacted in the session, but the words may be left elsewhere: %s",
+			      left)
+		    : 0;
+}

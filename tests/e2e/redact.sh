@@ -25,6 +25,18 @@ is $? 1 'not without being sure'
 is $? 0 'an event of a session that runs'
 grep -qa Zwetschgenkuchen "$db" "$db-wal"
 is $? 1 'is gone from its file and its log'
+# a copy in an archive, as a killed move leaves it, is an error until it is gone
+day=${db##*/} day=${day:0:10}
+at=${db%/*}/archive/${day//-//}/${db##*/}
+mkdir -p "${at%/*}"
+cp "$db" "$at"
+"$sg" redact "fruit#$note" --why 'a secret cake' --yes >"$t/out2" 2>"$t/err2" </dev/null
+is "$? $(cat "$t/out2") $(grep -c "$at" "$t/err2")" '1 removed: 1 1' 'a copy in an archive fails the redaction of a session that runs'
+"$sg" redact "fruit#$note" --why 'a secret cake' --yes --json >"$t/out2" 2>"$t/err2" </dev/null
+is "$? $(grep -c "catalog_left.*$at" "$t/out2")" '1 1' 'with --json, too'
+rm -r "${db%/*}/archive"
+"$sg" redact "fruit#$note" --why 'a secret cake' --yes >"$t/out2" 2>&1 </dev/null
+is $? 0 'and passes when the copy is gone'
 ask=$(seq_of ask)
 "$sg" answer "$ask" yes >"$t/out2" 2>&1
 wait $run
