@@ -146,6 +146,8 @@ static void cmd_verify_verdict(struct verification *v, struct session *s,
 		json_put_int(o, "messages", (int64_t)t->messages);
 		json_put_int(o, "checkpoints", (int64_t)t->checkpoints);
 		json_put_int(o, "redacted", (int64_t)t->redacted);
+		json_put_int(o, "anchors", (int64_t)t->anchors);
+		json_put_int(o, "anchors_beside", (int64_t)t->anchors_beside);
 		json_put_int(o, "ok", n.ok);
 		json_put_int(o, "failed", n.failed);
 		json_put_int(o, "warnings", n.warn);

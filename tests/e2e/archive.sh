@@ -124,6 +124,7 @@ is "$? $("$sg" archive --list)" "0 $t/elsewhere/moved" 'a moved archive is taken
 is "$(ids | grep -vc "$id")" "$(printf '%s\n' "$before" | wc -l)" 'ls lists its sessions'
 "$sg" verify two >"$t/out" 2>&1
 is "$? $(grep -c 'anchor.*agree' "$t/out")" '0 1' 'one verifies with the anchors that came along'
+is "$("$sg" verify two --json | tail -1 | python3 -c 'import json, sys; o = json.load(sys.stdin); print(o["anchors"], o["anchors_beside"] > 0)')" '0 True' 'which --json tells apart from those of the anchor log'
 "$sg" simulate two >"$t/out" 2>&1
 status=$?
 grep -q redacted "$t/out" || [ $status = 0 ]

@@ -7,7 +7,9 @@
  *   chain        seqs without a hole, every body and header under one chain of hashes
  *   signatures   every checkpoint is signed by a key that the chain names, over the chain at
  *                that event
- *   anchor       the file reaches every anchor noted outside of it: nothing was cut off or remade
+ *   anchor       the file reaches every anchor noted outside of it: nothing was cut off or remade;
+ *                FILE-anchor beside an archived file can be changed together with it, so the
+ *                result names the anchors that only FILE-anchor has
  *   segments     output matches its events
  *   objects      git objects match their names and their events
  *   messages     pooled model messages match their names; the messages that calls name exist
@@ -41,6 +43,8 @@ typedef void verify_report_fn(void *self, const char *name, enum verify_result r
 
 struct verify_totals {
 	uint64_t events, segments, objects, messages, checkpoints, redacted;
+	/* lines that agree: of the anchor log; of FILE-anchor, about later events */
+	uint64_t anchors, anchors_beside;
 	unsigned ok, failed, skipped;
 	uint64_t first_bad; /* 0 = none */
 };

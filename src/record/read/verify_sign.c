@@ -151,6 +151,7 @@ static bool parse_anchor(const uint8_t *of, const char *line, struct anchored *o
 
 struct anchors {
 	uint64_t nr, last;
+	uint64_t after; /* only lines about events after this one are counted */
 };
 
 /* Lines of the session @uuid about events after @from, up to @to: later events of an origin are not
@@ -171,7 +172,7 @@ static bool check_lines(struct verify *v, const struct buf *log, const uint8_t *
 		if (!stop || !parse_anchor(uuid, line, &a) || !a.good || a.seq <= from ||
 		    a.seq > to)
 			continue;
-		seen->nr++;
+		seen->nr += a.seq > seen->after;
 		if (a.seq > seen->last)
 			seen->last = a.seq;
 		if (!verify_chain_at(v, a.seq, &now)) {
@@ -192,47 +193,70 @@ static bool check_lines(struct verify *v, const struct buf *log, const uint8_t *
 	return true;
 }
 
-static void check_anchors(struct verify *v, const struct buf *log)
+/* Lines of the session and of its origins. False: a line is wrong, which has been reported. */
+static bool check_log(struct verify *v, const struct buf *log, struct anchors *seen)
 {
-	struct anchors seen = { 0 };
 	uint64_t from = 0;
 	for (size_t i = 0; i < v->s->nr_origins; i++) {
 		const struct origin *o = &v->s->origin[i];
-		if (!check_lines(v, log, o->uuid, from, o->seq, &seen))
-			return;
+		if (!check_lines(v, log, o->uuid, from, o->seq, seen))
+			return false;
 		from = o->seq;
 	}
-	if (!check_lines(v, log, v->s->uuid, from, UINT64_MAX, &seen))
-		return;
-	if (!seen.nr && v->opts->anchor) /* who names a log wants it to hold the session */
+	return check_lines(v, log, v->s->uuid, from, UINT64_MAX, seen);
+}
+
+/* A program that can change the session file can change @file beside it as well, so the result
+ * tells how many anchors only @file has. */
+static void report_anchors(struct verify *v, const struct anchors *outside,
+			   const struct anchors *beside, const char *file)
+{
+	uint64_t nr = outside->nr + beside->nr;
+	CLEANUP(buf_release) struct buf only = BUF_INIT;
+	if (beside->nr)
+		buf_printf(&only,
+			   "; %" PRIu64 " %s only in '%.150s' beside the file, which can be "
+			   "changed together with it",
+			   VERIFY_NR(beside->nr, "is", "are"), file);
+	if (nr)
+		verify_say(v, "anchor", VERIFY_OK, 0,
+			   "%" PRIu64 " %s, the last one at event %" PRIu64 "%s",
+			   VERIFY_NR(nr, "anchor agrees", "anchors agree"),
+			   beside->nr ? beside->last : outside->last, buf_cstr(&only));
+	else if (v->opts->anchor) /* who names a log wants it to hold the session */
 		verify_say(v, "anchor", VERIFY_FAIL, 0, "'%s' has no anchor of this session",
 			   v->opts->anchor);
-	else if (!seen.nr)
+	else
 		verify_say(v, "anchor", VERIFY_SKIP, 0,
 			   "no anchor of this session on this host (recorded elsewhere?)");
-	else
-		verify_say(v, "anchor", VERIFY_OK, 0,
-			   "%" PRIu64 " %s, the last one at event %" PRIu64,
-			   VERIFY_NR(seen.nr, "anchor agrees", "anchors agree"), seen.last);
 }
 
 int verify_anchor(struct verify *v, struct err *err)
 {
 	CLEANUP(free_ptr)
 	char *path = v->opts->anchor ? mem_strdup(v->opts->anchor) : paths_state("anchor.log");
-	CLEANUP(buf_release) struct buf log = BUF_INIT;
+	CLEANUP(buf_release) struct buf log = BUF_INIT, own = BUF_INIT;
 	/* of a session in an archive */
 	CLEANUP(free_ptr) char *beside = mem_printf("%s-anchor", v->s->path);
-	bool own = !v->opts->anchor && access(beside, F_OK) == 0;
-	if (own && file_read(beside, &log, ANCHOR_MOST, err) < 0)
+	struct anchors from_log = { 0 }, from_beside = { 0 };
+	bool has_own = !v->opts->anchor && access(beside, F_OK) == 0;
+	if (has_own && file_read(beside, &own, ANCHOR_MOST, err) < 0)
 		return -1;
-	if (!own && (!*path || access(path, F_OK) < 0)) {
+	if (!has_own && (!*path || access(path, F_OK) < 0)) {
 		verify_say(v, "anchor", VERIFY_SKIP, 0, "anchor log not found%s%s",
 			   *path ? " at " : "", path);
 		return 0;
 	}
 	if (access(path, F_OK) == 0 && file_read(path, &log, ANCHOR_MOST, err) < 0)
 		return -1;
-	check_anchors(v, &log);
+	if (!check_log(v, &log, &from_log))
+		return 0;
+	from_beside.after = from_log.last;
+	if (!check_log(v, &own, &from_beside))
+		return 0;
+	v->totals->anchors = from_log.nr;
+	v->totals->anchors_beside = from_beside.nr;
+	const char *slash = strrchr(beside, '/');
+	report_anchors(v, &from_log, &from_beside, slash ? slash + 1 : beside);
 	return 0;
 }
