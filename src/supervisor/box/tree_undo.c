@@ -123,7 +123,8 @@ static json_t *tree_undo_event(struct session *read, uint64_t seq)
 	return json_parse(ev.body, ev.len, "event", &none);
 }
 
-/* The undo of the action that stands in this box: one can be undone, and that undo too. 0: none. */
+/* Returns the undo of the action that still applies in this sandbox, 0: none. A later undo may have
+ * reverted it, and a further one that. */
 static uint64_t tree_undo_standing(const struct undo_one *u)
 {
 	struct session *read = u->op.t->read;

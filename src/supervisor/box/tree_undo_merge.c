@@ -73,7 +73,10 @@ static void undo_take_rollback(struct undoing *u)
 		trees_undo_rollback(&u->rq, t);
 		return;
 	}
-	err_set(&gone, ERR_BUSY, "#%" PRIu64 " is no longer the newest; try again", u->other.at);
+	err_set(&gone, ERR_BUSY,
+		"can't undo rollback #%" PRIu64
+		": its sandbox ended or has a newer rollback\nRun 'undo' again.",
+		u->other.at);
 	if (u->s->server)
 		control_refuse(u->s->server, u->rq.ticket, &gone);
 }

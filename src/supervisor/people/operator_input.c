@@ -193,7 +193,7 @@ static void operator_input_look(void *self)
 	if (act && !in->busy) { /* half a minute is over and not one piece has come */
 		operator_input_nobody(in);
 	} else if (!act || action_state(act) == ACTION_ENDED) {
-		err_set(&err, ERR_NOENT, "#%" PRIu64 " is no longer running", in->action);
+		err_set(&err, ERR_NOENT, "the command of #%" PRIu64 " has ended", in->action);
 		operator_input_finish(in, &err);
 	} else if (action_state(act) != ACTION_RUNNING) {
 		operator_input_look_later(in, LOOK_MAX_MS);
