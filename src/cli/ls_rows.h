@@ -1,4 +1,4 @@
-/* The rows of `ls`: what it looks up of each session, and how it prints them. */
+/* The rows of `ls`: collects the data of each session and prints the table. */
 #ifndef CLI_LS_ROWS_H
 #define CLI_LS_ROWS_H
 

@@ -49,7 +49,7 @@ void search_texts_release(struct search_texts *t)
 
 /* --- one text --------------------------------------------------------------------------------- */
 
-/* A line may be a megabyte: what is shown is around the hit. */
+/* A line can be 1 MB long: keeps only the part around the hit. */
 static void search_hit_line(struct search_hit *h, const char *line, size_t len, size_t from,
 			    size_t hit)
 {
@@ -221,7 +221,7 @@ void search_hit_find(struct session *s, const struct event *ev, const struct sea
 		return;
 	describe_event(ev, &words);
 	if (found && search_hit_in(out, t, "args", buf_cstr(&words), words.len, 0))
-		return; /* "exec: make test" says more than "make test" */
+		return; /* the description also names the kind: "exec: make test" */
 	if (!found) {
 		search_hit_line(out, buf_cstr(&words), words.len, 0, 0);
 		out->stream = args ? "args" : "message";

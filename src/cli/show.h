@@ -24,13 +24,14 @@ struct cmd_ctx;
 /* Prints a merge with its files, drift, conflicts, and tests, or a write or edit with its
  * difference. Returns false, with nothing printed, if @action of the file @path has no card. */
 bool show_card(struct cmd_ctx *ctx, const char *path, uint64_t action);
-/* Prints the arguments of a command or tool call, and what the agent said before it. Returns false,
+/* Prints the arguments of a command or tool call, and the agent's text before it. Returns false,
  * with nothing printed, if @body is neither. */
 bool show_call(struct cmd_ctx *ctx, const json_t *body);
-/* Prints its output; the middle of a long one, and what is over 256 KiB, is left out. */
+/* Prints the output of @action. Leaves out the middle of a long stream, and a stream over
+ * 256 KiB. */
 void show_call_output(struct cmd_ctx *ctx, struct session *s, uint64_t action);
-/* Prints what the script's own tool gave for the event @call, or its error; nothing if there is no
- * end of it. */
+/* Prints the result or error of the script's own tool for the event @call; nothing if the call has
+ * not ended. */
 void show_call_result(struct cmd_ctx *ctx, struct session *s, uint64_t call);
 /* bars, or one object of microseconds */
 int show_session_time(struct cmd_ctx *ctx, struct session *s);

@@ -34,7 +34,8 @@ NODISCARD int between_find(struct between *out, struct box_merge *m, size_t nr, 
 NODISCARD int between_take(struct between *b, struct box_merge *m, size_t nr, const char *word,
 			   struct err *err);
 bool between_clean(const struct between *b);
-/* [{"path","why","boxes":[{"box","name","path","how"}]}]: conflicts, or files that merge by lines. */
+/* Returns conflicts, or files that merge by lines:
+ * [{"path","why","boxes":[{"box","name","path","how"}]}]. */
 json_t *between_json(const struct between *b, const struct box_merge *m, bool conflicts);
 /* " src/a.c (changed differently in a and b), ..." of between_json's list. */
 void between_text(const json_t *list, struct buf *out);

@@ -20,7 +20,8 @@ struct removal_wish {
 typedef void removal_done_fn(void *self, size_t removed);
 NODISCARD int redact_request_begin(struct record *r, const struct removal_wish *w,
 				   removal_done_fn *done, void *self, struct err *err);
-/* The request's result for the user. @left: record_catalog_left; NULL returns 0. ERR_IO names it. */
+/* The request's result for the user: 0 if @left (record_catalog_left) is NULL, else ERR_IO, which
+ * names it. */
 NODISCARD int redact_request_result(const char *left, struct err *err);
 
 #endif

@@ -1,4 +1,4 @@
-/* Where the program of `run --agent` and `run -i` is: on the host, or in the sandbox's own image. */
+/* Finds the program of `run --agent` and `run -i`: on the host, or in the sandbox's own image. */
 #ifndef CLI_FRONT_INNER_SANDBOX_H
 #define CLI_FRONT_INNER_SANDBOX_H
 

@@ -14,7 +14,7 @@
 
 int run_options_of(json_t *o, const char *path, struct err *err)
 {
-	/* the file may be somebody else's: nothing in it names a command for the host to run */
+	/* a third party may have written the file: no kept option names a host command */
 	static const char *const kept[] = { "policy",	       "roots",		 "box",
 					    "hash_only",       "box_uid",	 "ask_timeout_us",
 					    "keep_file_bytes", "accept_reduced", "share" };

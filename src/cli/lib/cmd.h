@@ -35,8 +35,8 @@ enum { CMD_SCHEMA = 1 };
 /* The whole of main: parses, runs, returns the exit status. @out and @err are borrowed. */
 int cmd_main(int argc, char **argv, FILE *out, FILE *err);
 
-/* Prints "sandglass: COMMAND: text" and the hint on a line of its own; returns the status for it. The
- * last line of a @fmt that has a line break is the hint. */
+/* Prints "sandglass: COMMAND: text", then the hint on its own line. Returns the exit status. If
+ * @fmt has several lines, the last one is the hint. */
 int cmd_fail(struct cmd_ctx *ctx, const struct err *err);
 int cmd_fail_with(struct cmd_ctx *ctx, int status, const char *fmt, ...) PRINTF(3, 4);
 /* The same for a wrong command line; the hint is the help if @fmt has none. EXIT_USAGE. */
