@@ -1,5 +1,5 @@
-/* The verbs of the console from any other shell: finds the live session that is meant, sends,
- * prints the answer. */
+/* The verbs of the console from any other shell: finds the session (sessions/live.h), sends the
+ * command, and prints the answer (print_answer.c). */
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
@@ -8,7 +8,6 @@
 
 #include "cli/lib/cmd_priv.h"
 #include "phrase/describe.h"
-#include "cli/result_text.h"
 #include "cli/lib/config.h"
 #include "cli/deny_filter.h"
 #include "cli/show.h"
@@ -22,166 +21,11 @@
 #include "base/mem.h"
 #include "control/share.h"
 #include "control/socket.h"
-#include "loop/loop.h"
 #include "query/sql.h"
 
 enum { CLOSING_TICKS = 100, CLOSING_TICK_US = 50000 };
 
-/* --- which session ----------------------------------------------------------------------------
- */
-
-static bool cmd_send_begins(const char *id, const char *text)
-{
-	size_t n = strlen(text);
-	return n >= 2 && (!strncmp(id, text, n) || !strncmp(id + 2, text, n));
-}
-
-static void cmd_send_add_name(struct buf *out, size_t nr, const char *id, const char *name)
-{
-	buf_printf(out, "%s%s%s%s%s", nr ? ", " : "", id, *name ? " (" : "", name,
-		   *name ? ")" : "");
-}
-
-/* Opens the one of @ids that @text means, by beginning of its id, else by name. */
-static int cmd_send_by_text(const struct strv *ids, const char *text,
-			    const struct control_client_opts *o, struct control_client **out,
-			    struct err *err)
-{
-	CLEANUP(buf_release) struct buf found = BUF_INIT;
-	const char *one = NULL;
-	size_t nr = 0;
-	for (size_t i = 0; i < ids->nr; i++)
-		if (cmd_send_begins(ids->item[i], text)) {
-			cmd_send_add_name(&found, nr++, ids->item[i], "");
-			one = ids->item[i];
-		}
-	if (nr > 1)
-		return err_set(err, ERR_USAGE, "ambiguous session '%s': %s", text,
-			       buf_cstr(&found));
-	if (nr == 1) {
-		CLEANUP(free_ptr) char *path = control_path(one);
-		return control_client_open(out, path, o, NULL, NULL, err);
-	}
-	for (size_t i = 0; i < ids->nr; i++) {
-		struct control_client *c;
-		struct err no = ERR_INIT;
-		CLEANUP(free_ptr) char *path = control_path(ids->item[i]);
-		if (control_client_open(&c, path, o, NULL, NULL, &no) < 0)
-			continue;
-		if (strcmp(json_str(control_client_welcome(c), "name", ""), text) != 0) {
-			control_client_free(&c);
-			continue;
-		}
-		cmd_send_add_name(&found, nr, ids->item[i], text);
-		if (nr++)
-			control_client_free(&c);
-		else
-			*out = c;
-	}
-	if (nr == 1)
-		return 0;
-	if (nr > 1) {
-		control_client_free(out);
-		return err_set(err, ERR_USAGE, "ambiguous session '%s': %s", text,
-			       buf_cstr(&found));
-	}
-	return err_set(
-		err, ERR_NOENT,
-		"running session '%s' not found\n'sandglass ls --live' lists running sessions.",
-		text);
-}
-
-static int the_only_one(const struct strv *ids, const struct control_client_opts *o,
-			struct control_client **out, struct err *err)
-{
-	if (ids->nr == 1) {
-		CLEANUP(free_ptr) char *path = control_path(ids->item[0]);
-		return control_client_open(out, path, o, NULL, NULL, err);
-	}
-	CLEANUP(buf_release) struct buf all = BUF_INIT;
-	for (size_t i = 0; i < ids->nr; i++) {
-		struct control_client *c = NULL;
-		struct err no = ERR_INIT;
-		CLEANUP(free_ptr) char *path = control_path(ids->item[i]);
-		bool there = control_client_open(&c, path, o, NULL, NULL, &no) == 0;
-		cmd_send_add_name(&all, i, ids->item[i],
-				  there ? json_str(control_client_welcome(c), "name", "")
-					: "does not answer");
-		control_client_free(&c);
-	}
-	return err_set(err, ERR_USAGE, "several sessions are running: %s\nName one with --in ID.",
-		       buf_cstr(&all));
-}
-
-/* A path: of a session file (one that is shared with us, too), or of a socket. */
-static int cmd_send_by_path(const char *text, const struct control_client_opts *o,
-			    struct control_client **out, struct err *err)
-{
-	CLEANUP(free_ptr) char *name = NULL;
-	CLEANUP(free_ptr) char *id = NULL;
-	bool file = session_file_name(strrchr(text, '/') + 1, &name, &id);
-	CLEANUP(free_ptr) char *socket = file ? share_find(id, text) : mem_strdup(text);
-	return control_client_open(out, socket, o, NULL, NULL, err);
-}
-
-/* The path of the one that is shared with us under this id or name, or the only one if @text is
- * NULL; NULL: none or several. */
-static char *shared_path(const char *text)
-{
-	struct session_files files = SESSION_FILES_INIT;
-	char *found = NULL;
-	session_files_shared(&files);
-	for (size_t i = 0; i < files.nr; i++) {
-		const struct session_file *f = &files.item[i];
-		if (text ? !strcmp(f->id, text) || !strcmp(f->id + 2, text) ||
-				    !strcmp(f->name, text)
-			 : files.nr == 1)
-			found = found ? found : mem_strdup(f->path);
-	}
-	session_files_release(&files);
-	return found;
-}
-
-int live_open(const char *text, bool watch, struct control_client **out, struct err *err)
-{
-	struct strv ids = STRV_INIT;
-	struct control_client_opts o = { .watch = watch };
-	int rc = control_list(&ids, err);
-	CLEANUP(free_ptr)
-	char *shared =
-		rc == 0 && !ids.nr && !(text && strchr(text, '/')) ? shared_path(text) : NULL;
-	if (rc == 0 && ((text && strchr(text, '/')) || shared))
-		rc = cmd_send_by_path(shared ? shared : text, &o, out, err);
-	else if (rc == 0 && !ids.nr && text)
-		rc = err_set(err, ERR_NOENT,
-			     "session '%s' is not running\n'sandglass show %s' shows how it ended.",
-			     text, text);
-	else if (rc == 0 && !ids.nr)
-		rc = err_set(err, ERR_NOENT,
-			     "no running session found\nStart one with 'sandglass run FILE'.");
-	else if (rc == 0 && text)
-		rc = cmd_send_by_text(&ids, text, &o, out, err);
-	else if (rc == 0)
-		rc = the_only_one(&ids, &o, out, err);
-	strv_release(&ids);
-	return rc;
-}
-
-int live_knows(const struct control_client *c, const char *command, struct err *err)
-{
-	const char *role = json_str(control_client_welcome(c), "role", "");
-	if (control_client_knows(c, command))
-		return 0;
-	if (*role)
-		return err_set(err, ERR_DENIED,
-			       "'%s' not permitted: this session is shared with you to %s", command,
-			       role);
-	return err_set(err, ERR_UNSUPPORTED, "the session's supervisor (%s) doesn't support '%s'",
-		       json_str(control_client_welcome(c), "program", "an older one"), command);
-}
-
-/* --- approve --edit ---------------------------------------------------------------------------
- */
+/* --- approve --edit --------------------------------------------------------------------------- */
 
 static const json_t *held_row(const struct control_client *c, const char *id)
 {
@@ -267,41 +111,6 @@ static int edit_held(const struct control_client *c, const char *id, json_t *opt
 	return 0;
 }
 
-/* --- the answer -------------------------------------------------------------------------------
- */
-
-static void print_value(struct cmd_ctx *ctx, const char *key, const json_t *v)
-{
-	CLEANUP(buf_release) struct buf b = BUF_INIT, text = BUF_INIT;
-	if (json_is_null(v) || json_is_false(v))
-		return;
-	if (!json_get_bytes(v, &text) && !json_is_true(v))
-		json_dump_buf(v, &text);
-	if (!text.len && !json_is_true(v))
-		buf_puts(&text, "none");
-	cmd_safe(&b, buf_cstr(&text), text.len, false);
-	fprintf(ctx->out, json_is_true(v) ? "%s%s\n" : "%s: %s\n", key, buf_cstr(&b));
-}
-
-static void print_held(struct cmd_ctx *ctx, const json_t *row)
-{
-	CLEANUP(buf_release) struct buf b = BUF_INIT, safe = BUF_INIT;
-	buf_printf(&b, "HELD #%lld %s %s: ", (long long)json_int(row, "action", 0),
-		   json_str(row, "agent_name", ""), json_str(row, "kind", ""));
-	describe_action(row, &b);
-	if (*json_str(row, "rule", ""))
-		buf_printf(&b, " (by %s)", json_str(row, "rule", ""));
-	if (*json_str(row, "risk", ""))
-		buf_printf(&b, ", risk %s", json_str(row, "risk", ""));
-	cmd_safe(&safe, buf_cstr(&b), b.len, true);
-	/* further lines of a command are indented: none of them starts like a row */
-	for (const char *s = buf_cstr(&safe); *s; s += *s == '\n') {
-		size_t n = strcspn(s, "\n");
-		fprintf(ctx->out, "%s%.*s\n", s == buf_cstr(&safe) ? "" : "    ", (int)n, s);
-		s += n;
-	}
-}
-
 /* Before a merge is approved: the card that the approval screen shows. */
 static void print_merge(struct cmd_ctx *ctx, const struct control_client *c, const char *id)
 {
@@ -313,102 +122,12 @@ static void print_merge(struct cmd_ctx *ctx, const struct control_client *c, con
 	show_card(ctx, buf_cstr(&path), (uint64_t)json_int(row, "action", 0));
 }
 
-/* A question of a script, whatever bytes it is made of. */
-static void print_question(struct cmd_ctx *ctx, const json_t *row)
-{
-	CLEANUP(buf_release) struct buf b = BUF_INIT, one = BUF_INIT, safe = BUF_INIT;
-	const json_t *choices = json_object_get(row, "choices"),
-		     *text = json_object_get(row, "text");
-	buf_printf(&b, "question #%lld: ", (long long)json_int(row, "ask", 0));
-	if (json_get_bytes(text, &one))
-		buf_append(&b, one.data, one.len);
-	for (size_t i = 0; i < json_array_size(choices); i++) {
-		const json_t *c = json_array_get(choices, i);
-		buf_reset(&one);
-		if (json_get_bytes(json_is_object(c) && json_object_get(c, "text")
-					   ? json_object_get(c, "text")
-					   : c,
-				   &one)) {
-			buf_printf(&b, "%s%zu ", i ? ", " : "  (", i + 1);
-			buf_append(&b, one.data, one.len);
-		}
-	}
-	buf_puts(&b, json_array_size(choices) ? ")" : "");
-	cmd_safe(&safe, buf_cstr(&b), b.len, false);
-	fprintf(ctx->out, "%s\n", buf_cstr(&safe));
-}
-
-static void cmd_send_print_row(struct cmd_ctx *ctx, const json_t *result, const char *key,
-			       const json_t *row)
-{
-	CLEANUP(buf_release) struct buf b = BUF_INIT, safe = BUF_INIT;
-	bool state = !strcmp(ctx->command->name, "state") && describe_state(result, key, row, &b);
-	if (state && b.len) {
-		cmd_safe(&safe, b.data, b.len, false);
-		fprintf(ctx->out, "%s\n", buf_cstr(&safe));
-	}
-	if (state)
-		return;
-	if (!strcmp(key, "held"))
-		print_held(ctx, row);
-	else if (!strcmp(key, "asks"))
-		print_question(ctx, row);
-	else
-		print_value(ctx, key, row);
-}
-
-static void print_result(struct cmd_ctx *ctx, const json_t *result)
-{
-	const char *key;
-	json_t *v;
-	size_t i;
-	if (!strcmp(ctx->command->name, "dry-run")) {
-		CLEANUP(buf_release) struct buf text = BUF_INIT;
-		describe_preview_long(result, &text);
-		cmd_print_safe(ctx->out, buf_cstr(&text), text.len, true);
-		return;
-	}
-	CLEANUP(buf_release) struct buf words = BUF_INIT;
-	if (result_text_of(ctx, result, &words)) {
-		buf_putc(&words, '\n');
-		cmd_print_safe(ctx->out, buf_cstr(&words), words.len, true);
-		return;
-	}
-	if (!json_is_object(result)) {
-		if (!json_is_null(result))
-			print_value(ctx, ctx->command->name, result);
-		return;
-	}
-	json_object_foreach((json_t *)(uintptr_t)result, key, v)
-	{
-		if (!json_is_array(v)) {
-			print_value(ctx, key, v);
-			continue;
-		}
-		json_t *row;
-		json_array_foreach(v, i, row) cmd_send_print_row(ctx, result, key, row);
-	}
-}
-
-void cmd_print_answer(struct cmd_ctx *ctx, const char *session, const json_t *result)
-{
-	if (ctx->json) {
-		json_t *o = json_object();
-		json_put_str(o, "session", session);
-		json_put(o, "result", json_incref((json_t *)(uintptr_t)result));
-		cmd_json(ctx, o);
-	} else if (!ctx->quiet) {
-		print_result(ctx, result);
-	}
-}
-
 static int answer_status(const struct err *err)
 {
 	return err->code == ERR_USAGE || err->code == ERR_PARSE ? EXIT_USAGE : EXIT_UNSUCCESSFUL;
 }
 
-/* --- all of it --------------------------------------------------------------------------------
- */
+/* --- all of it -------------------------------------------------------------------------------- */
 
 /* "s-7k2m9q#405": the part before the # says which session. Returns owned, NULL if there is
  * none. */
@@ -666,7 +385,7 @@ static void several_ids(json_t *words, const char *session, const char *first, s
 	for (size_t i = 2; i < json_array_size(words); i++) {
 		const char *word = json_string_value(json_array_get(words, i));
 		CLEANUP(free_ptr) char *own = session_in_word(word);
-		if (own && !cmd_send_begins(session, own) && (!first || strcmp(own, first) != 0))
+		if (own && !live_id_begins(session, own) && (!first || strcmp(own, first) != 0))
 			err_set(err, ERR_USAGE, "expected IDs of one session, got '%s'", word);
 		else if (own)
 			json_array_set_new(words, i, json_bytes_z(strchr(word, '#')));
