@@ -197,12 +197,9 @@ int past_held(struct session *s, struct working *w, past_fn *fn, void *self, str
 
 void past_left_out(struct past *p, const struct err *why)
 {
-	FILE *out = p->working.ctx->err;
 	p->unread++;
 	progress_clear(&p->working);
-	fprintf(out, "sandglass: left out: ");
-	cmd_print_safe(out, why->text, strlen(why->text), false);
-	fputc('\n', out);
+	cmd_tell_error(p->working.ctx, "left out", why);
 }
 
 /* Hands every session of @p to @each; one that fails is named, counted and left out. */

@@ -166,7 +166,8 @@ static void check_runtime(struct doctor *d)
 	if (control_dir(&dir, &err) == 0)
 		cmd_doctor_check(d, "control sockets", true, dir, NULL);
 	else
-		cmd_doctor_check(d, "control sockets", false, err.text, "see the message");
+		cmd_doctor_check(d, "control sockets", false, err.text,
+				 *err.hint ? err.hint : "see the message");
 	free(dir);
 }
 
@@ -495,7 +496,7 @@ static int print_paths(struct cmd_ctx *ctx)
 	struct strv live = STRV_INIT;
 	struct err err = ERR_INIT;
 	if (control_list(&live, &err) < 0) /* takes stale sockets away, too */
-		fprintf(ctx->err, "sandglass: %s\n", err.text);
+		cmd_tell_error(ctx, NULL, &err);
 	strv_release(&live);
 	print_owned(ctx, "configuration", paths_config(""));
 	cmd_doctor_print_path(ctx, "host policy", "/etc/sandglass");

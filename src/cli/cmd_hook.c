@@ -131,7 +131,7 @@ int cmd_hook(struct cmd_ctx *ctx)
 	CLEANUP(json_release)
 	json_t *opts = ends ? NULL : cmd_hook_session_opts(ctx, event, &err), *answer = NULL;
 	if ((!opts && !ends) || hook_session_tell(event, opts, &answer, &err) < 0) {
-		fprintf(ctx->err, "sandglass: hook: %s\n", err.text);
+		cmd_tell_error(ctx, NULL, &err);
 		return asks ? BLOCKS : EXIT_UNSUCCESSFUL; /* what cannot be recorded is not done */
 	}
 	if (asks)

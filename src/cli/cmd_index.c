@@ -53,9 +53,7 @@ static void cmd_index_told(struct work *w, int rc, const struct err *err)
 		fprintf(w->ctx->err, "\r\x1b[K");
 	if (rc < 0) {
 		w->failed++;
-		fprintf(w->ctx->err, "sandglass: %s: ", w->id);
-		cmd_print_safe(w->ctx->err, err->text, strlen(err->text), false);
-		fputc('\n', w->ctx->err);
+		cmd_tell_error(w->ctx, w->id, err);
 	} else if (!w->ctx->quiet) {
 		fprintf(w->ctx->out, "%s: search index %s\n", w->id,
 			rc ? "complete" : "incomplete: interrupted, or the file is in use");

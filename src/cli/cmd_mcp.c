@@ -182,7 +182,8 @@ struct visit {
 
 static void visit_fail(struct visit *v, const struct err *err)
 {
-	v->status = cmd_fail_with(v->ctx, EXIT_UNSUCCESSFUL, "server '%s': %s", v->name, err->text);
+	v->status = cmd_fail_with(v->ctx, EXIT_UNSUCCESSFUL, "server '%s': %s\n%s", v->name,
+				  err->text, err->hint);
 	loop_stop(v->loop);
 }
 

@@ -243,7 +243,7 @@ static void remove_chosen(struct prune *p)
 		if (cmd_prune_remove_one(p->ctx, &p->files.item[i], cmd_opt(p->ctx, "message"),
 					 &err) < 0) {
 			p->failed++;
-			fprintf(p->ctx->err, "sandglass: %s\n", err.text);
+			cmd_tell_error(p->ctx, NULL, &err);
 			continue;
 		}
 		cmd_prune_print_one(p, i, "removed");
@@ -327,7 +327,7 @@ void prune_old(struct cmd_ctx *ctx)
 	for (size_t i = 0; i < p.files.nr; i++)
 		if (p.chosen[i] &&
 		    cmd_prune_remove_one(ctx, &p.files.item[i], "keep.days", &err) < 0)
-			fprintf(ctx->err, "sandglass: %s\n", err.text);
+			cmd_tell_error(ctx, NULL, &err);
 	if (p.nr && !ctx->quiet)
 		fprintf(ctx->err,
 			"sandglass: %zu session%s older than %lld days removed (setting keep.days)\n",

@@ -160,9 +160,7 @@ static void cmd_report_one_file(struct figures *f, struct past *p, const char *p
 	struct err err = ERR_INIT;
 	if (session_open(&s, path, &err) < 0 || summary_of(s, &m, &err) < 0) {
 		p->unread++;
-		fprintf(f->ctx->err, "sandglass: report: skipped: ");
-		cmd_print_safe(f->ctx->err, err.text, strlen(err.text), false);
-		fputc('\n', f->ctx->err);
+		cmd_tell_error(f->ctx, "skipped", &err);
 	} else {
 		cmd_report_add(f, &m);
 		tell_session(f, &m);

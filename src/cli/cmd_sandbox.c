@@ -358,9 +358,9 @@ static int sandbox_shell(struct cmd_ctx *ctx)
 	json_put(o, "args", script_args(ctx, NULL));
 	int status = spawn_supervisor(o, &sp, &err);
 	if (status)
-		return cmd_fail_with(ctx, status, "%s", err.text);
+		return cmd_fail_as(ctx, status, &err);
 	if (wait_ready(sp.path, &err) < 0) {
-		status = cmd_fail_with(ctx, EXIT_SANDBOX, "%s", err.text);
+		status = cmd_fail_as(ctx, EXIT_SANDBOX, &err);
 	} else {
 		struct control_client *c;
 		status = shell_in(ctx, sp.path, sp.socket, NULL, true);

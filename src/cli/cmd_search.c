@@ -251,9 +251,7 @@ static void search_file(struct search *q, const char *path)
 	if (session_open(&s, path, &err) < 0 || search_session(q, s, &err) < 0) {
 		q->unread++;
 		progress_clear(&q->all);
-		fprintf(q->ctx->err, "sandglass: search: not searched: ");
-		cmd_print_safe(q->ctx->err, err.text, strlen(err.text), false);
-		fputc('\n', q->ctx->err);
+		cmd_tell_error(q->ctx, "not searched", &err);
 	}
 	if (s)
 		cmd_search_note_due(q);

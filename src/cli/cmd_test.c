@@ -250,7 +250,7 @@ static bool test_one(struct cmd_ctx *ctx, size_t nr, const char *file, int64_t m
 	if (t.dir && cmd_has(ctx, "keep"))
 		fprintf(ctx->err, "%s: %s\n", file, t.dir);
 	else if (t.dir && dir_remove(t.dir, &err) < 0)
-		fprintf(ctx->err, "sandglass: %s\n", err.text);
+		cmd_tell_error(ctx, NULL, &err);
 	trial_release(&t);
 	fflush(ctx->out);
 	return good;

@@ -157,7 +157,7 @@ int cmd_trust(struct cmd_ctx *ctx)
 	size_t untrusted = 0;
 	if (access(inside, R_OK | X_OK) != 0) {
 		err_sys(&err, "can't read '%s'", where);
-		return cmd_fail_with(ctx, EXIT_USAGE, "%s", err.text);
+		return cmd_fail_as(ctx, EXIT_USAGE, &err);
 	}
 	look_at_lua(ctx, lua, &seen);
 	look_at_texts(ctx, where, &seen);

@@ -122,8 +122,7 @@ static void cmd_verify_note(struct verification *v, struct session *s, const cha
 	struct err err = ERR_INIT;
 	if (!cmd_has(v->ctx, "quick") && verdicts_note(session_path(s), word, &err) < 0 &&
 	    !v->ctx->quiet)
-		fprintf(v->ctx->err, "sandglass: the verdict can't be kept for lists: %s\n",
-			err.text);
+		cmd_tell_error(v->ctx, "the verdict can't be kept for lists", &err);
 }
 
 static void cmd_verify_verdict(struct verification *v, struct session *s,

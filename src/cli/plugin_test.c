@@ -327,12 +327,12 @@ static int plugin_test_run(struct trial *t, struct err *err)
 {
 	int status = plugin_test_begin(t, err), what;
 	if (status)
-		return cmd_fail_with(t->ctx, status, "%s", err->text);
+		return cmd_fail_as(t->ctx, status, err);
 	do {
 		what = plugin_test_print_lines(t, err);
 		if (what == KILL && (status = kill_and_go_on(t, err)))
-			return cmd_fail_with(t->ctx, status, "the session doesn't continue: %s",
-					     err->text);
+			return cmd_fail_with(t->ctx, status, "the session doesn't continue: %s\n%s",
+					     err->text, err->hint);
 	} while (what == KILL);
 	CLEANUP(buf_release) struct buf why = BUF_INIT;
 	CLEANUP(free_ptr) char *id = mem_strdup(t->sp.id);

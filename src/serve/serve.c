@@ -291,6 +291,11 @@ static void on_whole(struct ask *a, const json_t *answer)
 	serve_ask_free(a);
 }
 
+static void serve_print_error(const struct err *err)
+{
+	fprintf(stderr, "sandglass: serve: %s\n%s%s", err->text, err->hint, *err->hint ? "\n" : "");
+}
+
 static void on_hello(struct serve *s, const json_t *answer, const struct err *err);
 
 static void serve_on_answer(void *self, uint64_t nr, const json_t *answer, const struct err *err)
@@ -450,7 +455,7 @@ static void on_hello(struct serve *s, const json_t *answer, const struct err *er
 	if (answer)
 		serve_announce(s, answer, &words);
 	if (!answer || (s->how->program->nr && start_program(s, &words, &why) < 0)) {
-		fprintf(stderr, "sandglass: serve: %s\n", answer ? why.text : err->text);
+		serve_print_error(answer ? &why : err);
 		s->status = EXIT_UNSUCCESSFUL;
 		loop_stop(s->loop);
 	}
@@ -510,7 +515,7 @@ int serve_run(json_t *opts, const struct serve_how *how)
 	struct serve s = { .how = how, .status = EXIT_DONE, .pidfd = -1 };
 	struct err err = ERR_INIT;
 	if (loop_new(&s.loop, &err) < 0) {
-		fprintf(stderr, "sandglass: %s\n", err.text);
+		serve_print_error(&err);
 		json_decref(opts);
 		return EXIT_UNSUCCESSFUL;
 	}
@@ -520,7 +525,7 @@ int serve_run(json_t *opts, const struct serve_how *how)
 				      loop_signal_new(s.loop, SIGHUP, serve_on_signal, &s) };
 	s.session = mcp_session_new(s.loop, opts, &ops, &s);
 	if (serve_begin(&s, &err) < 0) {
-		fprintf(stderr, "sandglass: serve: %s\n", err.text);
+		serve_print_error(&err);
 		s.status = err.code == ERR_USAGE ? EXIT_USAGE : EXIT_UNSUCCESSFUL;
 	} else {
 		loop_run(s.loop);

@@ -70,7 +70,7 @@ static int read_ready(int fd, int pid, struct spawned *out, struct err *err)
 	const char *why = json_str(j, "error", NULL);
 	if (why) {
 		waitpid(pid, NULL, 0);
-		err_set(err, ERR_INVALID, "%s", why);
+		err_set(err, ERR_INVALID, "%s\n%s", why, json_str(j, "hint", ""));
 		return (int)json_int(j, "status", EXIT_UNSUCCESSFUL);
 	}
 	out->id = mem_strdup(json_str(j, "id", ""));

@@ -160,7 +160,7 @@ static void operator_shell_decide(struct own *o, const char *verb, const char *m
 		json_put_str(opts, "intent", o->intent);
 	if (control_client_call(o->c, operator_shell_words(verb, o->id), opts, 10000, &reply,
 				&err) < 0)
-		fprintf(stderr, "%s\r\n", err.text);
+		fprintf(stderr, "%s\r\n%s%s", err.text, err.hint, *err.hint ? "\r\n" : "");
 	json_decref(reply);
 }
 

@@ -393,7 +393,7 @@ int front_line(struct cmd_ctx *ctx, struct session *s, const char *socket,
 	hands_free(&m.hands);
 	buf_release(&m.typed);
 	if (asked < 0)
-		return cmd_fail_with(ctx, EXIT_UNSUCCESSFUL, "%s", err.text);
+		return cmd_fail_as(ctx, EXIT_UNSUCCESSFUL, &err);
 	if (m.left && !m.ended && !ctx->quiet && session_live(s))
 		front_goes_on(ctx, s, role);
 	if (m.left && asked && fo->visit)

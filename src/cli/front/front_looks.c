@@ -58,7 +58,7 @@ static void read_config(struct looks *l, struct cmd_ctx *ctx)
 	struct err err = ERR_INIT;
 	struct config *c;
 	if (config_open(&c, ctx, &err) < 0) {
-		fprintf(ctx->err, "sandglass: %s\n", err.text);
+		cmd_tell_error(ctx, NULL, &err);
 		return;
 	}
 	CLEANUP(json_release) json_t *map = config_below(c, "map");

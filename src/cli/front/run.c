@@ -481,7 +481,7 @@ int run_session(struct cmd_ctx *ctx, json_t *o, const struct front_opts *fo)
 	json_put_flag(o, "stand", detach);
 	int status = spawn_supervisor(o, &sp, &err);
 	if (status)
-		return cmd_fail_with(ctx, status, "%s", err.text);
+		return cmd_fail_as(ctx, status, &err);
 	tell_share(ctx, o, sp.path);
 	if (detach) {
 		if (ctx->json) {
@@ -635,6 +635,6 @@ int cmd_demo(struct cmd_ctx *ctx)
 				 .automatic = !isatty(0) || !isatty(1) };
 	int status = run_session(ctx, o, &fo);
 	if (!keep && dir_remove(dir, &err) < 0)
-		fprintf(ctx->err, "sandglass: %s\n", err.text);
+		cmd_tell_error(ctx, NULL, &err);
 	return status;
 }

@@ -282,7 +282,7 @@ int run_watch(struct cmd_ctx *ctx, json_t *opts, const char *file)
 	sigaction(SIGINT, &sa, NULL);
 	sigaction(SIGTERM, &sa, NULL);
 	if (run_watch_start(&w, &err) < 0)
-		w.status = cmd_fail_with(ctx, w.status, "%s", err.text);
+		w.status = cmd_fail_as(ctx, w.status, &err);
 	else
 		wait_for_saves(&w);
 	if (run_watch_stopped && w.sp.path)

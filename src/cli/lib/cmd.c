@@ -94,8 +94,7 @@ static void say_json(struct cmd_ctx *ctx, int status, const char *code, const ch
 	cmd_json(ctx, o);
 }
 
-static int cmd_fail_json(struct cmd_ctx *ctx, int status, const char *code, const char *text,
-			 const char *hint)
+static void cmd_say_error(struct cmd_ctx *ctx, const char *text, const char *hint)
 {
 	const char *place = ctx->command ? ctx->command->name : "";
 	size_t len = strlen(place);
@@ -105,6 +104,12 @@ static int cmd_fail_json(struct cmd_ctx *ctx, int status, const char *code, cons
 		cmd_print_safe(ctx->err, hint, strlen(hint), false);
 		fputc('\n', ctx->err);
 	}
+}
+
+static int cmd_fail_json(struct cmd_ctx *ctx, int status, const char *code, const char *text,
+			 const char *hint)
+{
+	cmd_say_error(ctx, text, hint);
 	if (ctx->json)
 		say_json(ctx, status, code, text, hint);
 	return status;
@@ -146,6 +151,18 @@ int cmd_fail_with(struct cmd_ctx *ctx, int status, const char *fmt, ...)
 	char *hint = split_hint(text, sizeof(text), fmt, ap);
 	va_end(ap);
 	return cmd_fail_json(ctx, status, "failed", text, hint);
+}
+
+int cmd_fail_as(struct cmd_ctx *ctx, int status, const struct err *err)
+{
+	return cmd_fail_json(ctx, status, "failed", err->text, err->hint);
+}
+
+void cmd_tell_error(struct cmd_ctx *ctx, const char *what, const struct err *err)
+{
+	CLEANUP(free_ptr)
+	char *text = mem_printf("%s%s%s", what ? what : "", what ? ": " : "", err->text);
+	cmd_say_error(ctx, text, err->hint);
 }
 
 int cmd_usage(struct cmd_ctx *ctx, const char *fmt, ...)

@@ -39,6 +39,9 @@ int cmd_main(int argc, char **argv, FILE *out, FILE *err);
  * @fmt has several lines, the last one is the hint. */
 int cmd_fail(struct cmd_ctx *ctx, const struct err *err);
 int cmd_fail_with(struct cmd_ctx *ctx, int status, const char *fmt, ...) PRINTF(3, 4);
+int cmd_fail_as(struct cmd_ctx *ctx, int status, const struct err *err); /* with this status */
+/* The same lines for an error that doesn't end the command; @what (NULL: none) stands before it. */
+void cmd_tell_error(struct cmd_ctx *ctx, const char *what, const struct err *err);
 /* The same for a wrong command line; the hint is the help if @fmt has none. EXIT_USAGE. */
 int cmd_usage(struct cmd_ctx *ctx, const char *fmt, ...) PRINTF(2, 3);
 

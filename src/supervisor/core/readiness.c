@@ -30,6 +30,8 @@ void super_tell_failed(const struct super_opts *o, const struct err *err, int st
 {
 	json_t *j = json_object();
 	json_put_str(j, "error", err->text);
+	if (*err->hint)
+		json_put_str(j, "hint", err->hint);
 	json_put_int(j, "status", status);
 	readiness_tell(o, j);
 }
