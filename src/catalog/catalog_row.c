@@ -41,6 +41,8 @@ static void catalog_row_held(json_t *list, const struct past_action *a)
 
 static void catalog_row_deed(struct catalog_row *r, const struct past_action *a)
 {
+	/* a redacted one has no deed: who counts reads the session */
+	r->actions.unknown |= !a->requested;
 	CLEANUP(free_ptr) char *text = r->actions.unknown ? NULL : deed_of_action(a);
 	if (!text)
 		return;

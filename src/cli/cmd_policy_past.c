@@ -227,8 +227,10 @@ int policy_past_each(void *self, const struct past_action *a, struct err *err)
 	struct past_policy *p = self;
 	struct judgement j;
 	enum change c;
-	if (!a->requested) /* redacted: nothing is left that a policy could judge */
+	if (!a->requested) { /* redacted: nothing is left that a policy could judge */
+		p->redacted++;
 		return 0;
+	}
 	if (policy_past_judge(p, a, &j, &c, err) < 0)
 		return -1;
 	p->functions += j.pending > 0;
@@ -253,6 +255,7 @@ static void sum_up(struct past_policy *p, size_t sessions)
 		for (size_t i = 0; i < CHANGES; i++)
 			json_put_int(o, change_word[i], (int64_t)p->n[i]);
 		json_put_int(o, "asked_functions", (int64_t)p->functions);
+		json_put_int(o, "redacted", (int64_t)p->redacted);
 		cmd_json(p->ctx, o);
 		return;
 	}
@@ -270,6 +273,8 @@ static void sum_up(struct past_policy *p, size_t sessions)
 		fprintf(p->ctx->out,
 			"%zu met a rule with a function, which is not asked about the past: it counts as ask\n",
 			p->functions);
+	if (p->redacted)
+		fprintf(p->ctx->out, "%zu redacted, not judged\n", p->redacted);
 }
 
 static int cmd_policy_past_read(struct past_policy *p, struct err *err)

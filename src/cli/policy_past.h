@@ -23,7 +23,7 @@ struct past_policy {
 	struct cmd_ctx *ctx;
 	struct past *past; /* borrowed */
 	struct policy *policy;
-	size_t n[CHANGES], functions;
+	size_t n[CHANGES], functions, redacted;
 	struct group *group;
 	size_t groups, group_cap;
 	json_t *known;		  /* text of a group -> its number; NULL: no table of groups */

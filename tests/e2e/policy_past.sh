@@ -132,6 +132,7 @@ is $? 1 'which is not taken for the same'
 like "$out" "[+] $one#$first +.*\(redacted in $one\) -> exit 0" 'nor left out of its actions'
 out=$("$sg" policy past same.lua ./copy.glass 2>&1)
 like "$out" '^4 actions of 1 session' 'a policy judges what is left'
+is "$("$sg" policy past same.lua ./copy.glass --json | tail -1 | jq .redacted)" 1 'and counts what it could not judge'
 out=$("$sg" policy mine --filter cmd:true 2>&1)
 like "$? $out" '^1 sandglass: policy: no rules found: you approved no action' 'no approvals, no rules: a sentence'
 out=$("$sg" compare "$one" 2>&1)
