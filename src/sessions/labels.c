@@ -38,6 +38,15 @@ static int label_refused(const char *word, struct err *err)
 		word);
 }
 
+static bool labels_change_has(const json_t *set, const json_t *unset, const char *name)
+{
+	size_t i;
+	json_t *one;
+	json_array_foreach((json_t *)(uintptr_t)unset, i,
+			   one) if (!strcmp(json_string_value(one), name)) return true;
+	return json_object_get(set, name) != NULL;
+}
+
 static int label_change(json_t *set, json_t *unset, const char *word, bool removes, struct err *err)
 {
 	const char *name = removes && *word == '+' ? word + 1 : word, *equal = strchr(name, '=');
@@ -50,6 +59,8 @@ static int label_change(json_t *set, json_t *unset, const char *word, bool remov
 	CLEANUP(json_release) json_t *value = json_string(equal ? equal + 1 : "");
 	if (!value) /* not UTF-8 */
 		return label_refused(word, err);
+	if (labels_change_has(set, unset, key))
+		return err_set(err, ERR_USAGE, "label '%s': given more than once", key);
 	if (gone)
 		json_array_append_new(unset, json_string(key));
 	else

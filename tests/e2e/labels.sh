@@ -42,7 +42,10 @@ before=$("$sg" events three --json | wc -l)
 for word in '' '=x' '-x' 'a b' $'a=\x01' "$(printf '%064d' 1)"; do
 	"$sg" label three -- "$word" >"$t/out" 2>&1 && ok 1 "'$word' is refused"
 done
-is "$("$sg" events three --json | wc -l)" "$before" 'a label of another form changes nothing'
+for words in 'a=1 a=2' 'a=1 a-'; do
+	"$sg" label three $words >"$t/out" 2>&1 && ok 1 "'$words' is refused"
+done
+is "$("$sg" events three --json | wc -l)" "$before" 'a label of another form, or two of one name, change nothing'
 run --name bad --label 'a b'
 is $? 2 'and starts no session'
 is "$(names)" 'one three two' '(it is not there)'
