@@ -1,7 +1,6 @@
 /* sandglass archive: moves finished sessions into a directory by date, and back. */
 #include <dirent.h>
 #include <errno.h>
-#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -32,49 +31,58 @@ struct archiving {
 	int64_t bytes;
 };
 
-static void archive_refuse(struct archiving *a, const char *fmt, ...) PRINTF(2, 3);
-static void archive_refuse(struct archiving *a, const char *fmt, ...)
+/* @err names the session. */
+static void archive_refuse(struct archiving *a, const struct session_file *f, const struct err *err)
 {
-	char text[600];
-	va_list ap;
-	va_start(ap, fmt);
-	vsnprintf(text, sizeof(text), fmt, ap);
-	va_end(ap);
-	fprintf(a->ctx->err, "sandglass: archive: %s\n", text);
 	a->refused++;
+	cmd_tell_error(a->ctx, NULL, err);
+	if (!a->ctx->json)
+		return;
+	json_t *o = json_object();
+	json_put_str(o, "session", f->id);
+	json_put_str(o, "name", f->name);
+	json_put_str(o, "done", "refused");
+	json_put_str(o, "why", err->text);
+	if (*err->hint)
+		json_put_str(o, "hint", err->hint);
+	cmd_json(a->ctx, o);
 }
 
-/* Whether the session may be moved; names each reason against it. */
-static bool archive_may(struct archiving *a, const struct session_file *f)
+static int archive_check_work(const struct session_file *f, bool interrupted, struct err *err)
+{
+	size_t work = 0;
+	if (interrupted)
+		return err_set(err, ERR_INVALID,
+			       "session %s was interrupted: 'sandglass resume %s' continues it\n"
+			       "--force archives it as it is.",
+			       f->id, f->id);
+	if (!unmerged_in_file(f->path, &work))
+		return err_set(err, ERR_INVALID,
+			       "session %s: can't tell whether it has unmerged work\n"
+			       "--force archives it as it is.",
+			       f->id);
+	return work ? err_set(err, ERR_INVALID,
+			      "session %s has unmerged work: 'sandglass merge %s' merges it\n"
+			      "--force archives it as it is.",
+			      f->id, f->id)
+		    : 0;
+}
+
+/* Whether the session may be moved. */
+static int archive_check(const struct archiving *a, const struct session_file *f, struct err *err)
 {
 	struct session *s = NULL;
-	struct err err = ERR_INIT;
-	size_t work = 0;
-	if (lease_busy(f->path)) {
-		archive_refuse(a, "session %s is running: 'sandglass stop -S %s' ends it", f->id,
+	if (lease_busy(f->path))
+		return err_set(err, ERR_BUSY,
+			       "session %s is running\n'sandglass stop -S %s' ends it.", f->id,
 			       f->id);
-		return false;
-	}
 	if (a->force || a->restore)
-		return true;
-	if (session_open(&s, f->path, &err) < 0) {
-		archive_refuse(a, "session %s: %s", f->id, err.text);
-		return false;
-	}
+		return 0;
+	if (session_open(&s, f->path, err) < 0)
+		return err_wrap(err, "session %s", f->id);
 	bool off = session_broken_off(s);
 	session_close(&s);
-	bool known = unmerged_in_file(f->path, &work);
-	if (off)
-		archive_refuse(a,
-			       "session %s was interrupted: 'sandglass resume %s' continues it; "
-			       "--force archives it as it is",
-			       f->id, f->id);
-	else if (!known || work)
-		archive_refuse(a,
-			       "session %s has unmerged work: 'sandglass merge %s' merges it; "
-			       "--force archives it as it is",
-			       f->id, f->id);
-	return !off && known && !work;
+	return archive_check_work(f, off, err);
 }
 
 static void archive_print(struct archiving *a, const struct session_file *f, const char *done,
@@ -134,8 +142,12 @@ static void archive_one(struct archiving *a, const struct session_file *f)
 	const char *name = strrchr(f->path, '/');
 	struct err err = ERR_INIT;
 	struct stat st;
-	if (!f->mtime_us || !archive_may(a, f))
+	if (!f->mtime_us)
 		return;
+	if (archive_check(a, f, &err) < 0) {
+		archive_refuse(a, f, &err);
+		return;
+	}
 	CLEANUP(free_ptr)
 	char *to = a->restore ? path_join(a->root, name ? name + 1 : f->path)
 			      : archive_path(a->root, f->path);
@@ -144,7 +156,8 @@ static void archive_one(struct archiving *a, const struct session_file *f)
 		return;
 	}
 	if (archive_move_leased(a, f, to, &err) < 0) {
-		archive_refuse(a, "session %s: %s", f->id, err.text);
+		err_wrap(&err, "session %s", f->id);
+		archive_refuse(a, f, &err);
 		return;
 	}
 	int64_t bytes = stat(to, &st) == 0 ? st.st_size : 0;
@@ -162,11 +175,14 @@ static int archive_named(struct archiving *a, const char *text, struct err *err)
 		const struct session_file *f = &a->files.item[i];
 		if (strcmp(f->path, path) != 0)
 			continue;
-		if (f->archived != a->restore)
-			archive_refuse(a, "session %s is %s", f->id,
-				       f->archived ? "in an archive already" : "not in an archive");
-		else
+		if (f->archived == a->restore) {
 			archive_one(a, f);
+			return 0;
+		}
+		struct err why = ERR_INIT;
+		err_set(&why, ERR_EXISTS, "session %s is %s", f->id,
+			f->archived ? "in an archive already" : "not in an archive");
+		archive_refuse(a, f, &why);
 		return 0;
 	}
 	return err_set(err, ERR_USAGE, "'%s' is not in the sessions directory '%s' or its archives",

@@ -60,6 +60,7 @@ is "$(ids)" "$before" 'prune by age leaves archives alone'
 id=$("$sg" run -d "$t/long.lua" --name long </dev/null 2>"$t/out")
 "$sg" archive long >"$t/out" 2>&1
 is "$? $(grep -c "$id is running" "$t/out")" '1 1' 'a running session is refused by name'
+is "$("$sg" archive long --json 2>/dev/null | jq -r '.session + " " + .done')" "$id refused" 'for programs, too'
 "$sg" stop --now -S "$id" >"$t/out" 2>&1
 over() { "$sg" archive long -n >"$t/out" 2>&1; }
 wait_for 20 over
