@@ -143,7 +143,7 @@ int cmd_ls(struct cmd_ctx *ctx)
 	size_t shown = rows.nr;
 	ls_rows_release(&rows);
 	verdicts_close(&verdicts);
-	if (left && !ctx->quiet && !ctx->json)
+	if (left && !ctx->quiet)
 		fprintf(ctx->err,
 			"sandglass: ls: %zu older sessions; list them with 'sandglass ls --all'\n",
 			left);
