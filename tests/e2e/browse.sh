@@ -54,6 +54,18 @@ ok $? 'Enter opens the recording there'
 keys q
 wait_for 10 shows '1 hit$'
 ok $? 'q comes back to the hits'
+echo 'for i = 1, 900 do require("sandglass").note("needle-many %d %s", i, ("hay "):rep(90)) end' >many.lua
+"$sg" run many.lua --no-tui --name many </dev/null >"$t/out" 2>&1
+keys q /
+keys -l needle-many
+keys Enter
+wait_for 10 shows '^.*90[0-9] hits$'
+ok $? 'many hits at once: none is lost'
+"$sg" prune --yes many >"$t/out" 2>&1
+keys q /
+keys -l needle-one
+keys Enter
+wait_for 10 shows '1 hit$'
 keys q g Enter
 wait_for 10 shows "fleet: $live|fleet +1 run|rec [0-9]+ ev"
 ok $? 'Enter on the one that runs attaches'

@@ -221,8 +221,9 @@ static int browse_start(void *self, enum browse_job job, const char *text, struc
 	};
 	int fds[2];
 	browse_stop(f);
-	if (pipe2(fds, O_CLOEXEC | O_NONBLOCK) < 0)
+	if (pipe2(fds, O_CLOEXEC) < 0)
 		return err_sys(err, "can't start '%s'", argv[job][1]);
+	fcntl(fds[0], F_SETFL, O_NONBLOCK); /* the job waits while the pipe is full */
 	f->job = fork();
 	if (f->job == 0)
 		browse_job_child(f, argv[job], fds[1]);
