@@ -19,9 +19,10 @@ struct hit {
 	size_t was, now; /* how often TEXT occurs in it */
 };
 
-struct counted { /* what is known of one content */
+struct counted { /* the result for one content */
 	struct object_id oid;
 	size_t times;
+	uint64_t unread_in; /* number of the session that lacks the content; 0: it was read */
 };
 
 struct pickaxe {
@@ -32,7 +33,8 @@ struct pickaxe {
 	size_t len;
 	struct counted *known; /* a ring: a content comes up as "now" and next as "was" */
 	size_t nr_known;
-	struct hit *hit; /* of this session */
+	uint64_t nr_sessions; /* so far, with this one */
+	struct hit *hit;      /* of this session */
 	size_t nr, cap, unread, found;
 	struct past *past; /* with --all; borrowed */
 	bool left_out;	   /* a session could not be read */
@@ -57,14 +59,13 @@ static size_t cmd_when_times(struct pickaxe *x, const json_t *state)
 	if (!object_parse(json_str(state, "oid", ""), &oid))
 		return 0;
 	for (size_t i = 0; i < x->nr_known && i < KNOWN; i++)
-		if (!memcmp(&x->known[i].oid, &oid, sizeof(oid)))
+		if (!memcmp(&x->known[i].oid, &oid, sizeof(oid)) &&
+		    (!x->known[i].unread_in || x->known[i].unread_in == x->nr_sessions))
 			return x->known[i].times;
-	size_t nr = 0;
-	if (session_object(x->s, &oid, NULL, &bytes, &none) == 0)
-		nr = times_in(&bytes, x->text, x->len);
-	else
-		x->unread++;
-	x->known[x->nr_known++ % KNOWN] = (struct counted){ oid, nr };
+	bool there = session_object(x->s, &oid, NULL, &bytes, &none) == 0;
+	size_t nr = there ? times_in(&bytes, x->text, x->len) : 0;
+	x->unread += !there;
+	x->known[x->nr_known++ % KNOWN] = (struct counted){ oid, nr, there ? 0 : x->nr_sessions };
 	return nr;
 }
 
@@ -171,6 +172,7 @@ static int cmd_when_session(struct pickaxe *x, const char *ref, struct err *err)
 	struct files_at f;
 	int rc = files_at_open(&f, x->ctx, ref, err);
 	x->s = f.s;
+	x->nr_sessions++;
 	for (size_t i = 0; rc == 0 && i < f.layers.nr; i++) {
 		x->layer = &f.layers.item[i];
 		rc = snapshots_back(f.s, x->layer->snapshot, cmd_when_on_snapshot, x, err);

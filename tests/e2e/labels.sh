@@ -62,6 +62,9 @@ when() { "$sg" when wallaby --all --json "$@" | python3 -c 'import json, sys; pr
 ids=$("$sg" ls --json --label nr | python3 -c 'import json, sys; print(*reversed([json.loads(x)["session"] for x in sys.stdin]))')
 is "$(when)" "$ids" 'when --all: each session, oldest first'
 is "$(when --label nr=five)" "${ids#* }" 'and the one with the label'
+"$sg" redact four --object "$(printf 'base\nwallaby\n' | git hash-object --stdin)" --why test --yes >"$t/out" 2>&1 </dev/null
+touch -d '1 hour ago' "$("$sg" ls --json --label nr=four | python3 -c 'import json, sys; print(json.load(sys.stdin)["path"])')"
+is "$? $(when 2>"$t/err")" "0 ${ids#* }" 'a content that one session lacks is found in the next one'
 # while it runs
 cat >"$t/wait.lua" <<'LUA'
 local sg = require "sandglass"
