@@ -86,14 +86,19 @@ static void label_fold(json_t *labels, const struct event *ev)
 {
 	struct err none = ERR_INIT;
 	size_t i;
-	json_t *name;
+	const char *key;
+	json_t *name, *value;
 	CLEANUP(json_release)
 	json_t *body = ev->body ? json_parse(ev->body, ev->len, "event", &none) : NULL;
-	json_t *set = json_object_get(body, "set");
 	json_array_foreach(json_object_get(body, "unset"), i, name)
 		json_object_del(labels, json_string_value(name));
-	if (set)
-		json_object_update(labels, set);
+	json_object_foreach(json_object_get(body, "set"), key, value)
+	{
+		/* a third-party recording may hold anything */
+		if (label_name_good(key, strlen(key)) && json_is_string(value) &&
+		    label_value_good(json_string_value(value)))
+			json_object_set(labels, key, value);
+	}
 }
 
 static int labels_read(struct session *s, const struct filter *f, json_t *labels, struct err *err)
