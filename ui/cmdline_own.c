@@ -205,7 +205,7 @@ static void own_tree(struct ui *ui, const char *const *words, size_t nr, const c
 	}
 	names_of_boxes(ui, &known);
 	if (box)
-		ui_say(ui, ROLE_ERROR, "sandsandbox '%s' has no file '%s' here", words[1], path);
+		ui_say(ui, ROLE_ERROR, "sandbox '%s' has no file '%s' here", words[1], path);
 	else
 		ui_say(ui, ROLE_ERROR, "sandbox or file '%s' not found here; sandboxes: %s", rest,
 		       known.len ? buf_cstr(&known) : "none");

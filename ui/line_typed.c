@@ -140,7 +140,7 @@ static void line_typed_pass(struct line *l, const char *word, json_t *opts)
 	l->pending = opts;
 	l->pending_word = word;
 	l->awaiting = AWAIT_NAME;
-	fputs("to save a rule, type the name, ", l->out);
+	fputs("to approve, type the name, ", l->out);
 	line_print_safe(l->out, l->type);
 	fputs(" (empty: cancel)> ", l->out);
 	l->at_prompt = true;
