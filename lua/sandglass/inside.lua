@@ -6,9 +6,11 @@
 --   name of it), wake(x, box)? (before it is started again with x.session), late_history? (ACP: it shows a session that it has loaded
 --   after it says that it has) } }, best? (one of them), settings? (files of its own that are rules),
 --   credential?, server? (of one whose model is its maker's server: the variable that the box must have, and HOST:PORT)
---   host? (of its maker's API, for a login), terminal? { argv(x), env(x)?, files(x)?, asks?, again? (arguments that continue its own session, then without the user's), kept? (where below its home that is) } (in its own interface: x.args are the user's arguments for it, x.chosen: a model was
---   chosen, x.login { plan, tier }: it uses a login of its maker's, a placeholder of which is in its files, x.proxy the proxy as such;
---   its files have the settings that skip its first dialogs)
+--   host? (of its maker's API, for a login),
+--   terminal? { argv(x), env(x)?, files(x)?, asks?, again?, kept? } (in its own interface). again: the arguments that continue its
+--   own session; the user's arguments are then left out. kept: the session's place below its home. x.args: the user's arguments.
+--   x.chosen: a model was chosen. x.login { plan, tier }: it uses a login of its maker's, with a placeholder in its files.
+--   x.proxy: the proxy as such. Its files have the settings that skip its first dialogs.
 -- x = { program, command?, path (more directories of programs), task, model (without its provider), url (of its route), key (the placeholder),
 --       home, session? (its own, to continue), again (bool: it has done something before), mode?, asks (bool: it shall ask for
 --       everything), beside? (another program that this one starts), port, password (of a server that it is) }.

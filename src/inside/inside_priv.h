@@ -132,7 +132,8 @@ void flow_credentials(struct flow *f, void (*done)(struct flow *f, const char *w
 bool flow_login_refused(struct flow *f, void (*done)(struct flow *f, const char *why));
 void flow_forget(struct flow *f); /* no credential will come */
 
-/* --- model_flow.c ---. rule 4: true: an older flow continues for it */
+/* --- model_flow.c --- */
+/* Rule 4. True: an older flow continues for it. */
 bool model_again(struct proxies *all, struct flow *f);
 void model_begin(struct flow *f);
 void model_gone(struct flow *f);   /* the client went away */

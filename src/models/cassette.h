@@ -2,7 +2,8 @@
  * the network.
  *
  *   line 1   {"cassette":1,"created":"2026-11-21T...Z","match":1}
- *   others   {"key":HEX,"path":"/v1/messages","request":{...},"status":200,"type":"text/event-stream",
+ *   others   {"key":HEX,"path":"/v1/messages","request":{...},"status":200,
+ *            "type":"text/event-stream",
  *            "chunks":[[us since the one before, bytes],...],"end":"eof"|"cut"}
  *
  * key = H over path and request in canonical form (rule set 1): keys sorted; without metadata,

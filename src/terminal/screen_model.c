@@ -29,7 +29,7 @@ void screen_model_free(struct screen_model **m)
 	*m = NULL;
 }
 
-/* Of more than the past that counts, only its end is kept. */
+/* Keeps only the last SCREEN_MODEL_MAX bytes. */
 static void screen_model_forget(struct screen_model *m)
 {
 	CLEANUP(buf_release) struct buf end = BUF_INIT;

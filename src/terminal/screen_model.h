@@ -1,6 +1,6 @@
-/* The side reader's screen of a program: what a repaint, a detach, and the overlay start from.
- * Output is kept as bytes and becomes cells only when somebody asks or the program is silent, so
- * that a flood costs little. */
+/* A program's screen as made from its output: a repaint, a detach, and the overlay start from it.
+ * Output is kept as bytes. It becomes cells only for a paint, a resize, or when the program is
+ * silent, so that a flood costs little. */
 #ifndef TERMINAL_SCREEN_MODEL_H
 #define TERMINAL_SCREEN_MODEL_H
 
@@ -8,8 +8,7 @@
 
 #include "base/buf.h"
 
-/* So much of the past makes the screen. */
-enum { SCREEN_MODEL_MAX = 4 << 20 };
+enum { SCREEN_MODEL_MAX = 4 << 20 }; /* bytes of past output that make the screen */
 
 struct screen_model;
 

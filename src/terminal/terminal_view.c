@@ -29,8 +29,8 @@ enum {
 	LOOK_MS = 25, /* at the recording, when its end must come */
 	PIECE = 256 << 10,
 	TYPE_PIECE = 64 << 10,
-	QUIET_MS = 20,	/* the screen's model is made when the program is silent for so long */
-	SETTLE_MS = 60, /* the last output of a program that has stopped comes so late */
+	QUIET_MS = 20,	/* silence of the program after which its output becomes cells */
+	SETTLE_MS = 60, /* delay of the last output of a program that has stopped */
 };
 
 struct view {
@@ -130,7 +130,7 @@ static void overlay_show(struct view *v)
 	view_write_buf(v, &out);
 }
 
-/* The program's screen as the side reader has it. */
+/* The program's screen as made from its output. */
 static void terminal_view_repaint(struct view *v)
 {
 	CLEANUP(buf_release) struct buf out = BUF_INIT;

@@ -44,8 +44,8 @@ function M.own_session(box, home, how)
   return found and found.ok and found.out ~= "" and how.again or nil
 end
 
--- The profile's words with the arguments `own` directly after the program. Without the user's arguments: among them may be the
--- first prompt, which the session already has, and nobody can tell it from the value of an option.
+-- The profile's arguments with `own` directly after the program. It leaves out the user's arguments:
+-- one may be the first prompt, which the session already has and which looks like an option's value.
 function M.again(how, x, own)
   local first = {}
   for k, v in pairs(x) do first[k] = v end

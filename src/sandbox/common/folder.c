@@ -25,8 +25,8 @@ struct folder {
 	struct loop *loop;
 	char *state_dir, *name, *root;
 	unsigned uid, gid;
-	bool walked,
-		root_is_ours; /* root_is_ours: outside the state directory, removed at the end */
+	bool walked;
+	bool root_is_ours; /* outside the state directory, removed at the end */
 };
 
 struct folder *folder_new(const struct folder_opts *o)

@@ -14,8 +14,7 @@ struct past_stop { /* polled: ends the look with ERR_CANCELLED */
 
 /* *out: facts for a notice, [{"repo","path","why"}] with @repo as given; empty without such names
  * or without a repository at @dir; only past_incomplete if none was found and @all_out is false.
- * @expose: as for masks_scan. @all_out: every commit was looked
- * at. @stop: may be NULL. */
+ * @expose: as for masks_scan. @all_out: every commit was looked at. @stop: may be NULL. */
 NODISCARD int past_names(const char *dir, const char *repo, const struct strv *expose,
 			 const struct past_stop *stop, json_t **out, bool *all_out,
 			 struct err *err);

@@ -3,11 +3,13 @@
  *
  * Frames of wire/frame.h over descriptor 3; one request at a time. Requests CHILD_LOOK {dir},
  * CHILD_PREPARE, CHILD_COMMIT, CHILD_ABORT, CHILD_UNDO {dir}, CHILD_FORGET {dir,refs}, and
- * CHILD_HISTORY {dir,commits} are answered by CHILD_OK (JSON) or CHILD_ERR {code,text}. While it
- * works on a request the child may ask CHILD_GET (the 20 bytes of a name; answered by CHILD_BLOB or CHILD_NONE), CHILD_SAVE (a file
- * of the undo record: name, NUL, bytes; answered by CHILD_OK or CHILD_ERR) and CHILD_LOAD (its
- * name; answered by CHILD_BLOB or CHILD_NONE): the target's owner may not write where the record
- * is kept.
+ * CHILD_HISTORY {dir,commits} are answered by CHILD_OK (JSON) or CHILD_ERR {code,text}.
+ *
+ * While it works on a request the child may ask:
+ *   CHILD_GET    the 20 bytes of a name; answered by CHILD_BLOB or CHILD_NONE
+ *   CHILD_SAVE   a file of the undo record: name, NUL, bytes; answered by CHILD_OK or CHILD_ERR
+ *   CHILD_LOAD   the name of such a file; answered by CHILD_BLOB or CHILD_NONE
+ * The parent keeps the record because the target's owner may not write to its directory.
  */
 #ifndef SANDBOX_WORKSPACE_GITCHILD_H
 #define SANDBOX_WORKSPACE_GITCHILD_H

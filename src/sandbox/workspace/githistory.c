@@ -106,7 +106,7 @@ static void history_tree(struct history *h, const git_oid *id, struct buf *path,
 	git_tree_free(tree);
 }
 
-/* A tag may name something that is no commit; a symbolic reference may name nothing. */
+/* A tag may name another object than a commit; a symbolic reference may name nothing. */
 static void history_push_refs(struct history *h, git_revwalk *walk)
 {
 	git_reference_iterator *it = NULL;

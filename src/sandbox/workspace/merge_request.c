@@ -169,8 +169,8 @@ static bool asked_for(const struct merge_opts *o, const struct merge_target *t,
 	return asked;
 }
 
-/* A file that is hash only in the recording may still be where the sandbox keeps it. Those that were
- * merged before are asked for again. */
+/* Reads hash-only files from the sandbox, which may still have them. Files of earlier merges are
+ * read again. */
 static void fetch_asked(struct wish *w, const struct merge_opts *o, const struct merge_target *t,
 			const struct ws_store *st)
 {
