@@ -360,19 +360,16 @@ void merge_result_release(struct merge_result *r)
 
 /* --- undo and look --- */
 
+/* @rq: the fields that only this type of request has; taken. @k: of the undo record. */
 static int with_child(const struct merge_opts *o, size_t k, unsigned type, const char *dir,
-		      const json_t *refs, json_t **out, struct err *err)
+		      json_t *rq, json_t **out, struct err *err)
 {
 	struct child c;
-	json_t *rq = json_object();
 	struct ws_store none = { 0 };
 	json_put_str(rq, "dir", dir);
 	json_put_str(rq, "author", o->author);
 	json_put_str(rq, "email", o->email);
 	json_put(rq, "user", merge_user());
-	if (type == CHILD_HISTORY)
-		json_put_int(rq, "commits", (int64_t)k);
-	json_put(rq, "refs", json_incref((json_t *)(uintptr_t)refs));
 	int rc = merge_child_start(&c, o, o->store ? o->store : &none, k, err);
 	if (rc == 0)
 		rc = child_ask(&c, type, rq, out, err);
@@ -383,20 +380,23 @@ static int with_child(const struct merge_opts *o, size_t k, unsigned type, const
 
 int merge_look(const struct merge_opts *o, const char *dir, json_t **out, struct err *err)
 {
-	return with_child(o, 0, CHILD_LOOK, dir, NULL, out, err);
+	return with_child(o, 0, CHILD_LOOK, dir, json_object(), out, err);
 }
 
 int merge_history(const char *dir, unsigned commits, bool (*stop)(void *self), void *self,
 		  json_t **out, struct err *err)
 {
 	const struct merge_opts o = { .id = "", .stop = stop, .self = self };
-	return with_child(&o, commits, CHILD_HISTORY, dir, NULL, out, err);
+	json_t *rq = json_object();
+	json_put_int(rq, "commits", commits);
+	return with_child(&o, 0, CHILD_HISTORY, dir, rq, out, err);
 }
 
 int merge_forget(const struct merge_opts *o, const char *dir, const json_t *refs, struct err *err)
 {
-	json_t *out = NULL;
-	int rc = with_child(o, 0, CHILD_FORGET, dir, refs, &out, err);
+	json_t *out = NULL, *rq = json_object();
+	json_put(rq, "refs", json_incref((json_t *)(uintptr_t)refs));
+	int rc = with_child(o, 0, CHILD_FORGET, dir, rq, &out, err);
 	json_decref(out);
 	return rc;
 }
@@ -417,7 +417,7 @@ int merge_undo(const struct merge_opts *o, json_t **body_out, struct err *err)
 		CLEANUP(buf_release) struct buf name = BUF_INIT;
 		const char *target =
 			json_get_bytes(json_object_get(rec, "dir"), &name) ? buf_cstr(&name) : NULL;
-		rc = target ? with_child(o, nr, CHILD_UNDO, target, NULL, &out, err) : -1;
+		rc = target ? with_child(o, nr, CHILD_UNDO, target, json_object(), &out, err) : -1;
 		if (rc == 0) {
 			json_put_str(out, "dir", target);
 			json_array_append_new(targets, out);
