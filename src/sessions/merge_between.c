@@ -24,7 +24,7 @@ struct touched_list {
 
 static bool touched_content(const struct touched *t)
 {
-	return t->p->now.kind == WS_FILE || t->p->now.kind == WS_LINK;
+	return ws_has_content(&t->p->now);
 }
 
 /* '/' before all other bytes: a directory's files follow it. */

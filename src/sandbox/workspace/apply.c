@@ -223,7 +223,7 @@ void ws_plan_times(struct ws_plan *p, const struct ws_diff *d,
 {
 	for (size_t i = 0; i < d->nr; i++) {
 		const struct ws_change *c = &d->item[i];
-		bool made = c->op != 'm' && (c->now.kind == WS_FILE || c->now.kind == WS_LINK);
+		bool made = c->op != 'm' && ws_has_content(&c->now);
 		int64_t us = made ? when(self, c->path, c->len) : 0;
 		if (us > 0) /* not one of @nr_ops, which counts what differs */
 			plan_add(&p->plan, &(struct plan_op){ .kind = PLAN_TIME,

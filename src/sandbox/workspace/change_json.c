@@ -10,7 +10,7 @@ static void change_json_put_state(json_t *o, const struct ws_state *s, bool size
 	char mode[16], hex[41];
 	snprintf(mode, sizeof(mode), "%06o", type[s->kind] | s->mode);
 	json_put_str(o, "mode", mode);
-	if (sizes && (s->kind == WS_FILE || s->kind == WS_LINK))
+	if (sizes && ws_has_content(s))
 		json_put_int(o, "size", (int64_t)s->size);
 	if (!object_is_null(&s->oid)) {
 		object_hex(&s->oid, hex);

@@ -212,11 +212,6 @@ static int put_patch(struct buf *out, const struct ws_change *c, const struct ws
 	return 0;
 }
 
-static bool git_kind(const struct ws_state *s)
-{
-	return s->kind == WS_FILE || s->kind == WS_LINK;
-}
-
 /* One change as what git can say: another kind is a removal and an addition. */
 static int put_change(struct buf *head, struct buf *out, const struct ws_change *c,
 		      const struct ws_store *st, struct err *err)
@@ -237,7 +232,7 @@ static int put_change(struct buf *head, struct buf *out, const struct ws_change 
 		struct ws_patch p;
 		if (ws_patch_make(&p, st, x, 3, err) < 0)
 			return -1;
-		bool said = git_kind(s) && p.what != PATCH_HASH_ONLY;
+		bool said = ws_has_content(s) && p.what != PATCH_HASH_ONLY;
 		bool mute = s->kind == WS_DIR ||
 			    (x->op == 'm' && ws_git_mode(&x->was) == ws_git_mode(&x->now));
 		int rc = 0;
@@ -247,8 +242,8 @@ static int put_change(struct buf *head, struct buf *out, const struct ws_change 
 			buf_printf(head, "# not in this patch: ");
 			ws_quote_path(head, "", x->path, x->len);
 			buf_printf(head, " (%s)\n",
-				   git_kind(s) ? diff_text_what_name[p.what]
-					       : ws_kind_name((enum ws_kind)s->kind));
+				   ws_has_content(s) ? diff_text_what_name[p.what]
+						     : ws_kind_name((enum ws_kind)s->kind));
 		}
 		ws_patch_release(&p);
 		if (rc < 0)

@@ -4,14 +4,9 @@
 #include "base/mem.h"
 #include "sandbox/workspace/gitchild.h"
 
-static bool gitindex_content(const struct ws_state *s)
-{
-	return s->kind == WS_FILE || s->kind == WS_LINK;
-}
-
 bool plan_in_index(const struct plan_path *p)
 {
-	return gitindex_content(&p->base) || gitindex_content(&p->want);
+	return ws_has_content(&p->base) || ws_has_content(&p->want);
 }
 
 /* Entry @path of the index stays there. */

@@ -137,17 +137,12 @@ struct plan_path *plan_find(struct plan_step *s, const char *path, size_t len)
 
 /* --- judging --- */
 
-static bool gitplan_content(const struct ws_state *s)
-{
-	return s->kind == WS_FILE || s->kind == WS_LINK;
-}
-
 /* The same to git and to users: kind, bytes, executable or not. */
 static bool gitplan_alike(const struct ws_state *a, const struct ws_state *b)
 {
 	if (a->kind != b->kind || ((a->flags | b->flags) & WS_UNREADABLE))
 		return false;
-	if (!gitplan_content(a))
+	if (!ws_has_content(a))
 		return true;
 	return !memcmp(&a->oid, &b->oid, sizeof(a->oid)) &&
 	       (a->kind == WS_LINK || !((a->mode ^ b->mode) & 0100));
@@ -162,7 +157,7 @@ static const char *gitplan_never(struct target *t, const struct plan_path *p)
 		return "git's own files are never merged";
 	if (ws_path_is_vcs(p->path, p->len))
 		return "a version control system's own files are never merged";
-	if (p->want.kind != WS_NONE && p->want.kind != WS_DIR && !gitplan_content(&p->want))
+	if (p->want.kind != WS_NONE && p->want.kind != WS_DIR && !ws_has_content(&p->want))
 		return "only files, links and directories are merged";
 	if (p->want.kind == WS_DIR && p->base.kind == WS_DIR)
 		return "modes of directories are not merged";
@@ -199,7 +194,7 @@ static bool way_is_cleared(struct target *t, const struct plan_path *p)
 	for (size_t i = 1; i < p->len; i++) {
 		const struct plan_path *up =
 			p->path[i] == '/' ? plan_find(&t->all, p->path, i) : NULL;
-		if (up && gitplan_content(&up->base) && !gitplan_content(&up->want))
+		if (up && ws_has_content(&up->base) && !ws_has_content(&up->want))
 			return true;
 	}
 	return false;
@@ -209,7 +204,7 @@ static int gitplan_bytes_of(struct target *t, const struct ws_state *s, struct b
 			    struct err *err)
 {
 	buf_reset(out);
-	return gitplan_content(s) ? child_get(t, &s->oid, out, err) : 0;
+	return ws_has_content(s) ? child_get(t, &s->oid, out, err) : 0;
 }
 
 static unsigned host_umask(void)
@@ -321,12 +316,12 @@ static const char *judge_tracked(struct target *t, struct plan_path *p)
 {
 	const struct ws_state *h = &p->host.state;
 	bool known = is_dirs(p) ? !gitplan_ignored(t, p) : gitplan_tracked(t, p);
-	p->untracked = !known && gitplan_content(h);
+	p->untracked = !known && ws_has_content(h);
 	if (!known && !p->asked && gitplan_ignored(t, p))
 		return why_ignored;
 	if (known && !is_dirs(p) && h->kind == WS_NONE && p->base.kind == WS_NONE)
 		p->conflict = "tracked by the target, but not checked out there";
-	else if (p->untracked && gitplan_content(&p->base) &&
+	else if (p->untracked && ws_has_content(&p->base) &&
 		 !(p->has_had && gitplan_alike(h, &p->had)) &&
 		 (p->moved || !gitplan_alike(h, &p->base)))
 		p->conflict =
@@ -337,7 +332,7 @@ static const char *judge_tracked(struct target *t, struct plan_path *p)
 /* Only permissions that git doesn't keep were changed. */
 static bool gitplan_no_change(const struct plan_path *p)
 {
-	return gitplan_content(&p->want) && gitplan_alike(&p->base, &p->want) && !p->has_had;
+	return ws_has_content(&p->want) && gitplan_alike(&p->base, &p->want) && !p->has_had;
 }
 
 static int gitplan_judge(struct target *t, struct plan_path *p, struct err *err)
@@ -358,7 +353,7 @@ static int gitplan_judge(struct target *t, struct plan_path *p, struct err *err)
 	p->same = gitplan_alike(h, &p->want) || gitplan_no_change(p); /* done already */
 	if (t->repo)
 		p->skip = judge_tracked(t, p);
-	if (!p->skip && gitplan_content(&p->want) &&
+	if (!p->skip && ws_has_content(&p->want) &&
 	    (p->want.flags & (WS_HASH_ONLY | WS_UNREADABLE)))
 		p->skip = why_hash_only; /* also what is there already: a commit needs the bytes */
 	if (p->same)
@@ -380,7 +375,7 @@ static void judge_apart(struct target *t, struct plan_path *p)
 	unsigned mode;
 	struct object_id id;
 	target_path(t, p->path, p->len, &path);
-	p->apart = gitplan_content(&p->base) && gitplan_content(&p->host.state) &&
+	p->apart = ws_has_content(&p->base) && ws_has_content(&p->host.state) &&
 		   (object_is_null(&t->head_tree) ||
 		    tree_find(&t->store, &t->head_tree, buf_cstr(&path), path.len, &mode, &id,
 			      &err) == 0);
@@ -394,7 +389,7 @@ static int git_side(struct target *t, struct plan_path *p, const struct ws_state
 {
 	CLEANUP(buf_release) struct buf raw = BUF_INIT;
 	const char *filter = NULL;
-	*mode = gitplan_content(s) ? ws_git_mode(s) : 0;
+	*mode = ws_has_content(s) ? ws_git_mode(s) : 0;
 	*oid = (struct object_id){ 0 };
 	buf_reset(clean);
 	if (!*mode)
@@ -512,7 +507,7 @@ void plan_classify(struct target *t, bool files, bool trees)
 		struct plan_path *p = &t->all.path[i];
 		bool effect = (files && (p->write || p->stage)) || (trees && p->in_tree);
 		/* a file that a directory takes the place of is a change of that file */
-		if ((is_dirs(p) && !gitplan_content(&p->base)) || p->result == CLASS_CHANGED)
+		if ((is_dirs(p) && !ws_has_content(&p->base)) || p->result == CLASS_CHANGED)
 			continue;
 		p->result = p->skip == why_ignored     ? CLASS_IGNORED
 			    : p->skip == why_hash_only ? CLASS_HASH_ONLY

@@ -437,7 +437,7 @@ static int save_record(struct target *t, struct err *err)
 			json_put_int(f, "above", (int64_t)hostfile_above(t->root, p->path, p->len));
 		json_put(f, "before", state_json(&p->host.state));
 		json_put(f, "after", state_json(p->write ? &p->after : &p->host.state));
-		if (p->write && (p->host.state.kind == WS_FILE || p->host.state.kind == WS_LINK)) {
+		if (p->write && ws_has_content(&p->host.state)) {
 			char name[24];
 			snprintf(name, sizeof(name), "%zu", i);
 			json_put_str(f, "bytes", name);

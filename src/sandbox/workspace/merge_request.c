@@ -9,11 +9,6 @@
 #include "sandbox/workspace/pick.h"
 #include "sandbox/workspace/tree.h"
 
-static bool merge_request_has_content(const struct ws_state *s)
-{
-	return s->kind == WS_FILE || s->kind == WS_LINK;
-}
-
 void beside_earlier(const struct merge_target *t, const struct ws_change *c,
 		    const struct ws_store *st, bool here, struct buf *b)
 {
@@ -46,8 +41,7 @@ static int apply_choices(struct wish *w, const struct merge_opts *o, const struc
 			    !memcmp(t->choice[k].path, c->path, c->len))
 				ch = &t->choice[k];
 		if (ch && ch->leave) {
-			if (merge_request_has_content(&c->was) ||
-			    merge_request_has_content(&c->now))
+			if (ws_has_content(&c->was) || ws_has_content(&c->now))
 				strv_push_bytes(&w->left, c->path, c->len);
 			continue;
 		}
@@ -116,8 +110,7 @@ static void add_taken_back(struct wish *w, const struct merge_target *t)
 		struct ws_change key = { .path = p->path, .len = p->len };
 		struct ws_change *c =
 			nr ? bsearch(&key, w->d.item, nr, sizeof(key), cmp_change) : NULL;
-		bool changed = c && (merge_request_has_content(&c->was) ||
-				     merge_request_has_content(&c->now));
+		bool changed = c && (ws_has_content(&c->was) || ws_has_content(&c->now));
 		if (!p->here || changed || ws_state_alike(&p->base, &p->here_now))
 			continue;
 		if (c) { /* a directory took the place of a file that the base doesn't have */
@@ -255,7 +248,7 @@ static bool base_moved(const struct merge_work *w, const struct merge_target *t,
 	unsigned mode;
 	struct object_id id;
 	struct err none = ERR_INIT;
-	if (object_is_null(&t->opening) || !merge_request_has_content(&c->was))
+	if (object_is_null(&t->opening) || !ws_has_content(&c->was))
 		return false;
 	int rc = tree_find(&w->st, &t->opening, c->path, c->len, &mode, &id, &none);
 	return rc == 0 || (rc == 1 && memcmp(&id, &c->was.oid, sizeof(id)) != 0);

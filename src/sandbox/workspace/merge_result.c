@@ -158,7 +158,7 @@ static int keep_content(struct merge_work *w, size_t k, struct ws_change *c, str
 static void add_edit(struct tree_edit *edit, size_t *nr, const struct ws_change *c,
 		     const struct ws_state *s)
 {
-	if (s->kind == WS_FILE || s->kind == WS_LINK)
+	if (ws_has_content(s))
 		edit[(*nr)++] = (struct tree_edit){
 			.path = c->path, .len = c->len, .mode = ws_git_mode(s), .oid = s->oid
 		};

@@ -183,11 +183,6 @@ void ws_merged_release(struct ws_merged *m)
 
 /* --- the rest --- */
 
-static bool merged_has_content(const struct ws_state *s)
-{
-	return s->kind == WS_FILE || s->kind == WS_LINK;
-}
-
 size_t ws_merged_rest(const struct ws_merged *m, const struct ws_view *view, ws_rest_fn *fn,
 		      void *self, size_t *large)
 {
@@ -196,13 +191,13 @@ size_t ws_merged_rest(const struct ws_merged *m, const struct ws_view *view, ws_
 		const struct ws_path *p = &view->item[i];
 		const struct merged_path *had = m ? ws_merged_find(m, p->path, p->len) : NULL;
 		bool held = !(p->now.flags & (WS_HASH_ONLY | WS_UNREADABLE));
-		if ((!merged_has_content(&p->now) && !merged_has_content(&p->base)) ||
+		if ((!ws_has_content(&p->now) && !ws_has_content(&p->base)) ||
 		    ws_path_is_git(p->path, p->len) || ws_path_is_vcs(p->path, p->len) ||
 		    (!had && ws_state_eq(&p->base, &p->now)))
 			continue;
-		bool gone = had && !merged_has_content(&had->now) && !merged_has_content(&p->now);
+		bool gone = had && !ws_has_content(&had->now) && !ws_has_content(&p->now);
 		if (had ? gone || ws_state_alike(&had->now, &p->now)
-			: ws_state_alike(&p->base, &p->now) && merged_has_content(&p->base))
+			: ws_state_alike(&p->base, &p->now) && ws_has_content(&p->base))
 			continue;
 		if (!held && p->now.size <= LARGE_BYTES)
 			continue;

@@ -104,7 +104,7 @@ static void snapshot_add_line(struct buf *lines, char side, const struct ws_node
 
 static bool in_tree(const struct ws_state *s)
 {
-	return (s->kind == WS_FILE || s->kind == WS_LINK) && !object_is_null(&s->oid);
+	return ws_has_content(s) && !object_is_null(&s->oid);
 }
 
 /* One entry of a tree under construction. Files and directories sort differently ("a.b" lies
@@ -290,8 +290,7 @@ static size_t put_changes(struct ws *w, json_t *body)
 /* True for entries that a merge can bring back: neither a directory nor git's own files. */
 static bool snapshot_is_work(const struct ws_node *n, const struct ws_state *s)
 {
-	bool file = n->base.kind == WS_FILE || n->base.kind == WS_LINK || s->kind == WS_FILE ||
-		    s->kind == WS_LINK;
+	bool file = ws_has_content(&n->base) || ws_has_content(s);
 	for (; file && n; n = n->up)
 		file = !is_git(n);
 	return file;

@@ -44,6 +44,11 @@ bool ws_kind_find(const char *name, enum ws_kind *out)
 	return false;
 }
 
+bool ws_has_content(const struct ws_state *s)
+{
+	return s->kind == WS_FILE || s->kind == WS_LINK;
+}
+
 bool ws_state_eq(const struct ws_state *a, const struct ws_state *b)
 {
 	if (a->kind != b->kind)

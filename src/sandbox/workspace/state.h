@@ -27,6 +27,8 @@ enum ws_kind ws_kind_of(unsigned st_mode);
 /* "none" "file" "link" "dir" "fifo" "socket" "chr" "blk" */
 const char *ws_kind_name(enum ws_kind k);
 bool ws_kind_find(const char *name, enum ws_kind *out);
+/* A file or a link: the kinds whose content git keeps. */
+bool ws_has_content(const struct ws_state *s);
 
 /* The same as far as anybody can see (link counts and torn reads are not a difference; an
  * unreadable file equals nothing). */

@@ -135,8 +135,7 @@ static struct ws_state lower_state(struct walk *w, struct ws_node *n, int dir)
 void walk_keep(struct upper *u, const struct ws_state *s, const struct buf *bytes)
 {
 	struct object_id id;
-	if ((s->kind == WS_FILE || s->kind == WS_LINK) &&
-	    !(s->flags & (WS_HASH_ONLY | WS_UNREADABLE)))
+	if (ws_has_content(s) && !(s->flags & (WS_HASH_ONLY | WS_UNREADABLE)))
 		u->store.add(u->store.self, OBJECT_BLOB, buf_cstr(bytes), bytes->len, &id);
 }
 
@@ -294,7 +293,7 @@ void walk_learn_lazy(struct walk *w, struct ws_node *n)
 	w->dir = n->up;
 	w->lower_dir = -2;
 	struct ws_state s = lower_state(w, n, walk_lower_dir(w));
-	if (s.kind == n->base.kind && (s.kind == WS_FILE || s.kind == WS_LINK))
+	if (s.kind == n->base.kind && ws_has_content(&s))
 		s.mode = n->base.mode; /* the copy may have been made with another owner's rights */
 	n->base = n->now = s;
 	n->lazy = false;
