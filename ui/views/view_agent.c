@@ -7,55 +7,13 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "ui/rows/draw.h"
 #include "ui/term/fmt.h"
-#include "ui/rows/pane.h"
 #include "ui/frame/finder.h"
 #include "ui/frame/select.h"
 #include "ui/model/wall.h"
+#include "ui/views/agent_priv.h"
 
-enum tab { TAB_OUTPUT, TAB_TALK, TAB_DIFF, TAB_DETAILS, TAB_NR };
-enum {
-	MAX_ROWS = 128,
-	LEFT_COLS = 46,
-	SPLIT_STEP = 4,
-	WIDE_COLS = 100,
-	TAIL_FOLLOW = 16 << 10,
-	TAIL_SCROLL = 256 << 10,
-	TAIL_ALL = 4 << 20,
-	TALK_ROWS = 200
-};
-
-struct agent_view {
-	size_t source;
-	uint64_t agent, seq; /* seq: the selected row */
-	bool follow, right, text_follow, render;
-	bool zoom; /* the pane that keys move, alone */
-	int split; /* columns of the timeline, its rule included; 0 = as we like it */
-	int cols;
-	enum tab tab;
-	int64_t top;			     /* of the text, when it does not follow */
-	struct pane_hold output_at, talk_at; /* while it does not follow */
-	/* rows from there to the end, once it has stopped following; 0 = top counts */
-	int64_t below;
-	struct calm out; /* bytes of output as shown */
-	/* made by recalc */
-	const struct model_agent *a;
-	const struct rows *rows; /* what the filter lets through */
-	enum agent_state state;
-	struct row_info row[MAX_ROWS];
-	size_t nr, at; /* at: index of the selection among row[] */
-	struct text text;
-	size_t text_top;
-	int text_rows, text_cols;
-	const char *title, *head, *facts;
-	struct piece piece[6];
-	size_t nr_pieces;
-	struct text strip; /* the difference below, wide screens only */
-	const char *strip_title;
-	bool ascii;
-	struct arena *arena;
-};
+enum { SPLIT_STEP = 4 };
 
 static void view_agent_open_view(void *self, struct ui *ui, const struct subject *on)
 {
@@ -67,20 +25,6 @@ static void view_agent_open_view(void *self, struct ui *ui, const struct subject
 	if (!a && s && s->model.nr_agents > 0)
 		v->agent = s->model.agent[0].id;
 	v->follow = v->text_follow = true;
-}
-
-/* Timeline and text beside each other. */
-static bool view_agent_beside(const struct agent_view *v, int cols)
-{
-	return cols >= WIDE_COLS && !v->zoom;
-}
-
-static int left_cols(const struct agent_view *v)
-{
-	int most = v->cols - 40, n = v->split ? v->split : v->cols * 2 / 5;
-	if (!v->split && n < LEFT_COLS)
-		n = LEFT_COLS;
-	return n > most ? most : n < 30 ? 30 : n;
 }
 
 /* --- recalc ----------------------------------------------------------------------------------- */
@@ -108,57 +52,9 @@ static void gather_rows(struct agent_view *v, struct source *s, int rows)
 	v->seq = r->row[sel].seq;
 }
 
-/* Output belongs to an action: the selected one, or the nearest before. */
-static uint64_t action_at(const struct agent_view *v, const struct model *m)
-{
-	const struct rows *r = v->rows;
-	for (size_t i = rows_find(r, v->seq) + 1; i > 0; i--)
-		if (i <= r->nr && r->row[i - 1].kind == EV_ACTION_REQUESTED)
-			return model_action(m, r->row[i - 1].seq) ? r->row[i - 1].seq : 0;
-	return 0;
-}
-
-static void gather_text(struct agent_view *v, struct source *s, int rows, int cols)
-{
-	uint64_t action = action_at(v, &s->model);
-	text_init(&v->text, v->arena, cols,
-		  v->tab == TAB_DETAILS	 ? 14
-		  : v->tab == TAB_OUTPUT ? 2
-					 : 3,
-		  v->ascii);
-	if (v->text_follow)
-		v->output_at = v->talk_at = (struct pane_hold){ 0 };
-	switch (v->tab) {
-	case TAB_OUTPUT:
-		pane_output(&v->text, s, action, v->text_follow ? TAIL_FOLLOW : TAIL_SCROLL,
-			    v->render, v->text_follow ? NULL : &v->output_at);
-		break;
-	case TAB_TALK:
-		pane_transcript(&v->text, s, v->agent, TALK_ROWS,
-				v->text_follow ? NULL : &v->talk_at);
-		break;
-	case TAB_DIFF:
-		pane_diff(&v->text, s, v->a->box);
-		break;
-	case TAB_DETAILS:
-		pane_details(&v->text, s, v->seq);
-		break;
-	case TAB_NR:
-		break;
-	}
-	bool from_end = v->tab == TAB_OUTPUT || v->tab == TAB_TALK;
-	if (v->below && !v->text_follow)
-		v->top = (int64_t)v->text.nr - v->below;
-	v->below = 0;
-	v->text_rows = rows;
-	v->text_top = v->text_follow ? (from_end ? text_clamp(&v->text, INT32_MAX, rows) : 0)
-				     : text_clamp(&v->text, v->top, rows);
-	v->top = (int64_t)v->text_top;
-}
-
 static const char *view_agent_facts_of(struct agent_view *v, const struct ui *ui, struct source *s)
 {
-	uint64_t id = action_at(v, &s->model);
+	uint64_t id = agent_action_at(v, &s->model);
 	const struct model_action *act = model_action(&s->model, id);
 	const struct model_box *b = act ? model_box(&s->model, act->box) : NULL;
 	CLEANUP(json_release) json_t *o = source_body(s, id);
@@ -279,138 +175,16 @@ static void view_agent_recalc(void *self, struct ui *ui, struct arena *ar, int r
 	}
 	if (!s || !v->a)
 		return;
-	bool wide = view_agent_beside(v, cols), strip = wide && rows >= 30;
+	bool wide = agent_beside(v, cols), strip = wide && rows >= 30;
 	v->rows = ui_rows(ui, v->source, &v->a->rows);
 	v->state = source_agent_state(s, v->a);
 	view_agent_gather_title(v, ui, s, cols);
 	gather_rows(v, s, rows - 3 - (strip ? 7 : 0));
 	v->facts = view_agent_facts_of(v, ui, s);
-	gather_text(v, s, rows - 4 - (strip ? 7 : 0), wide ? cols - left_cols(v) - 1 : cols - 1);
+	agent_gather_text(v, s, rows - 4 - (strip ? 7 : 0),
+			  wide ? cols - agent_left_cols(v) - 1 : cols - 1);
 	if (strip)
 		gather_strip(v, s, cols);
-}
-
-/* --- paint ------------------------------------------------------------------------------------ */
-
-/* "#366 exec   make test        exit 2   5.9s" */
-static void view_agent_paint_row(const struct agent_view *v, struct area a, int row,
-				 const struct row_info *r)
-{
-	struct arena *ar = v->arena;
-	char id[32];
-	bool sign = r->sign && strchr(">!x=", r->sign);
-	snprintf(id, sizeof(id), "%s%" PRIu64, sign ? "" : "#", r->seq);
-	int col = 0;
-	if (sign)
-		col = grid_put(a, row, 0, r->role, arena_printf(ar, "%c", r->sign));
-	col = grid_put(a, row, col, ROLE_DIM, id) + 1;
-	if (col < 1 + draw_id_cells(v->row, v->nr))
-		col = 1 + draw_id_cells(v->row, v->nr);
-	if (col < 6)
-		col = 6;
-	if (r->turn) {
-		col = grid_put(a, row, col, ROLE_DIM, r->what) + 1;
-		for (; col < a.cols - 2; col++)
-			put_sign(a, row, col, ROLE_RULE, SIGN_HLINE);
-		return;
-	}
-	put_field(a, row, col, 8, ROLE_TEXT, r->word);
-	col += strlen(r->word) > 6 ? 9 : 7;
-	int right = a.cols - 1;
-	if (r->dur_us >= 0 || r->sign == '>') {
-		put_right(a, row, right - 6, 6, ROLE_DIM,
-			  r->dur_us >= 0 ? fmt_span(ar, r->dur_us) : "");
-		right -= 7;
-	}
-	const char *outcome = r->sign == '!'				     ? "HELD"
-			      : r->sign == '='				     ? "PAUSED"
-			      : *r->outcome && strcmp(r->outcome, "ok") != 0 ? r->outcome
-									     : "";
-	if (*outcome) {
-		int n = text_cells(outcome, false);
-		grid_put(a, row, right - n, r->role, outcome);
-		right -= n + 1;
-	}
-	const char *what = one_line(r->what, ar);
-	put_bytes(a, row, col, right - col, ROLE_TEXT, what, strlen(what), 0);
-}
-
-static void paint_timeline(const struct agent_view *v, struct area a)
-{
-	int head = grid_put(a, 0, 1, ROLE_TITLE, "TIMELINE");
-	put_right(a, 0, head + 1, a.cols - head - 2, ROLE_DIM,
-		  v->follow ? "F follow on" : "F follow");
-	struct area list = area_sub(a, 1, 0, a.rows - 1, a.cols);
-	for (size_t i = 0; i < v->nr && (int)i < list.rows; i++) {
-		view_agent_paint_row(v, list, (int)i, &v->row[i]);
-		if (i == v->at)
-			put_cursor_row(list, (int)i);
-	}
-}
-
-static void paint_tabs(const struct agent_view *v, struct area a)
-{
-	static const char *const names[TAB_NR][2] = {
-		{ "o", "output" }, { "t", "transcript" }, { "d", "diff" }, { "v", "details" }
-	};
-	int col = 1;
-	for (int i = 0; i < TAB_NR; i++) {
-		bool on = (enum tab)i == v->tab;
-		char key[8];
-		snprintf(key, sizeof(key), on ? "[%s]" : "%s", names[i][0]);
-		col = grid_put(a, 0, col, on ? ROLE_TITLE : ROLE_KEY, key) + 1;
-		col = grid_put(a, 0, col, on ? ROLE_TITLE : ROLE_TEXT, names[i][1]) + 3;
-	}
-	const struct row_info *r = v->nr > 0 ? &v->row[v->at] : NULL;
-	if (r && a.cols - col > 16) {
-		const char *what = arena_printf(v->arena, "#%" PRIu64 " %s", r->seq,
-						first_line(r->what, v->arena));
-		put_bytes(a, 0, col + 1, a.cols - col - 2, ROLE_DIM, what, strlen(what), 0);
-	}
-}
-
-static void view_agent_paint_pane(const struct agent_view *v, struct area a)
-{
-	paint_tabs(v, a);
-	if (v->tab == TAB_OUTPUT)
-		put_bytes(a, 1, 1, a.cols - 2, ROLE_DIM, v->facts, strlen(v->facts), 0);
-	text_paint(&v->text, area_sub(a, 2, 0, a.rows - 2, a.cols), v->text_top);
-	if (v->text_top + (size_t)v->text_rows < v->text.nr) {
-		const char *more = arena_printf(
-			v->arena, "  %s  G end",
-			fmt_plural(v->arena, (int64_t)(v->text.nr - v->text_top) - v->text_rows,
-				   "more line", "more lines"));
-		put_right(a, a.rows - 1, 0, a.cols - 1, ROLE_DIM, more);
-	}
-}
-
-static void view_agent_paint(const void *self, const struct ui *ui, struct area a)
-{
-	const struct agent_view *v = self;
-	(void)ui;
-	if (!v->a) {
-		draw_title(a, 0, "no agent has started yet", NULL, 0);
-		put_rule(a, 1, NULL, ROLE_RULE, NULL);
-		return;
-	}
-	draw_title(a, 0, v->title, v->piece, v->nr_pieces);
-	put_rule(a, 1, NULL, ROLE_RULE, v->head);
-	bool wide = view_agent_beside(v, a.cols), strip = wide && a.rows >= 30;
-	struct area body = area_sub(a, 2, 0, a.rows - 2 - (strip ? 7 : 0), a.cols);
-	if (wide) {
-		int left = left_cols(v);
-		paint_timeline(v, area_sub(body, 0, 0, body.rows, left - 1));
-		put_vline(body, 0, left - 1, body.rows);
-		view_agent_paint_pane(v, area_sub(body, 0, left, body.rows, body.cols - left));
-	} else if (v->right) {
-		view_agent_paint_pane(v, body);
-	} else {
-		paint_timeline(v, body);
-	}
-	if (strip) {
-		put_rule(a, a.rows - 7, v->strip_title, ROLE_TITLE, "d full");
-		text_paint(&v->strip, area_sub(a, a.rows - 6, 0, 6, a.cols), 0);
-	}
 }
 
 /* --- verbs ------------------------------------------------------------------------------------ */
@@ -524,8 +298,8 @@ static bool view_agent_verb(void *self, struct ui *ui, enum verb verb)
 		return true;
 	case VERB_NARROW:
 	case VERB_WIDEN:
-		v->split = left_cols(v) + (verb == VERB_WIDEN ? SPLIT_STEP : -SPLIT_STEP);
-		v->split = left_cols(v);
+		v->split = agent_left_cols(v) + (verb == VERB_WIDEN ? SPLIT_STEP : -SPLIT_STEP);
+		v->split = agent_left_cols(v);
 		return true;
 	case VERB_OPEN:
 		v->right = true;
@@ -548,27 +322,20 @@ static bool view_agent_verb(void *self, struct ui *ui, enum verb verb)
 	}
 }
 
-/* --- mouse, text ------------------------------------------------------------------------------ */
+/* --- mouse ------------------------------------------------------------------------------ */
 
-/* "[o] output   t transcript  ..": as paint_tabs lays them out. */
 static bool click_tab(struct agent_view *v, int col)
 {
-	static const int cells[TAB_NR] = { 6, 10, 4, 7 };
-	for (int i = 0, at = 1; i < TAB_NR; i++) {
-		int n = ((enum tab)i == v->tab ? 3 : 1) + 1 + cells[i];
-		if (col >= at && col < at + n)
-			return set_tab(v, (enum tab)i);
-		at += n + 3;
-	}
-	return false;
+	enum tab tab = agent_tab_at(v, col);
+	return tab != TAB_NR && set_tab(v, tab);
 }
 
 static enum click view_agent_click(void *self, struct ui *ui, int row, int col)
 {
 	struct agent_view *v = self;
-	bool wide = view_agent_beside(v, v->cols),
+	bool wide = agent_beside(v, v->cols),
 	     strip = wide && ui->grid.rows - ui_frame_rows(ui) >= 30;
-	int left = wide ? left_cols(v) : 0,
+	int left = wide ? agent_left_cols(v) : 0,
 	    end = ui->grid.rows - ui_frame_rows(ui) - (strip ? 7 : 0);
 	if (!v->a || row < 2 || row >= end)
 		return CLICK_NONE;
@@ -597,41 +364,19 @@ static void view_agent_drag(void *self, struct ui *ui, int row, int col)
 	(void)ui;
 	(void)row;
 	v->split = col + 1;
-	v->split = left_cols(v);
+	v->split = agent_left_cols(v);
 }
 
 static bool view_agent_wheel(void *self, struct ui *ui, int row, int col, enum verb to)
 {
 	struct agent_view *v = self;
 	bool keys_right = v->right;
-	if (!v->a || row < 2 || !view_agent_beside(v, v->cols))
+	if (!v->a || row < 2 || !agent_beside(v, v->cols))
 		return false;
-	v->right = col >= left_cols(v);
+	v->right = col >= agent_left_cols(v);
 	bool took = view_agent_verb(self, ui, to);
 	v->right = keys_right;
 	return took;
-}
-
-/* The pane at the right, whole and unwrapped. */
-static void pane_as_text(const void *self, struct ui *ui, struct buf *out)
-{
-	struct agent_view v = *(const struct agent_view *)self;
-	CLEANUP(arena_release) struct arena ar = ARENA_INIT;
-	struct source *s = ui_source(ui, v.source);
-	if (!s || !v.a)
-		return;
-	v.arena = &ar;
-	text_init(&v.text, &ar, 4000, 2, v.ascii);
-	uint64_t action = action_at(&v, &s->model);
-	if (v.tab == TAB_OUTPUT)
-		pane_output(&v.text, s, action, TAIL_ALL, v.render, NULL);
-	else if (v.tab == TAB_TALK)
-		pane_transcript(&v.text, s, v.agent, SIZE_MAX, NULL);
-	else if (v.tab == TAB_DIFF)
-		pane_diff(&v.text, s, v.a->box);
-	else
-		pane_details(&v.text, s, v.seq);
-	text_plain(&v.text, v.tab == TAB_DIFF || v.tab == TAB_DETAILS, out);
 }
 
 static void view_agent_subject(const void *self, const struct ui *ui, struct subject *out)
@@ -644,8 +389,8 @@ static void view_agent_subject(const void *self, const struct ui *ui, struct sub
 static void view_agent_look(const void *self, const struct ui *ui, struct looked *out)
 {
 	const struct agent_view *v = self;
-	bool wide = view_agent_beside(v, v->cols);
-	int left = wide ? left_cols(v) : 0;
+	bool wide = agent_beside(v, v->cols);
+	int left = wide ? agent_left_cols(v) : 0;
 	(void)ui;
 	if (!v->a)
 		return;
@@ -700,13 +445,13 @@ const struct view_ops view_agent = {
 	.size = sizeof(struct agent_view),
 	.open = view_agent_open_view,
 	.recalc = view_agent_recalc,
-	.paint = view_agent_paint,
+	.paint = agent_paint,
 	.verb = view_agent_verb,
 	.key = view_agent_key,
 	.click = view_agent_click,
 	.drag = view_agent_drag,
 	.wheel = view_agent_wheel,
-	.text = pane_as_text,
+	.text = agent_pane_text,
 	.subject = view_agent_subject,
 	.look = view_agent_look,
 	.go = view_agent_go,
