@@ -9,6 +9,7 @@
 #include "base/fd.h"
 #include "base/mem.h"
 #include "ui/frame/ui.h"
+#include "ui/rows/outcome.h"
 
 enum { CLAIMED_SOURCES = 64 };
 
@@ -153,12 +154,6 @@ const json_t *claimed_list(const struct ui *ui, size_t source)
 	return s ? s->list : NULL;
 }
 
-bool claimed_holds(const json_t *claim)
-{
-	const char *verdict = json_str(claim, "verdict", "");
-	return !strcmp(verdict, "supported") || !strcmp(verdict, "seen");
-}
-
 size_t claimed_failing(const struct ui *ui, size_t source, const struct model_agent *a)
 {
 	const json_t *list = claimed_list(ui, source), *claim;
@@ -166,7 +161,7 @@ size_t claimed_failing(const struct ui *ui, size_t source, const struct model_ag
 	json_array_foreach(list, i, claim)
 	{
 		bool of = !a || (a->ended && (uint64_t)json_int(claim, "agent_id", 0) == a->id);
-		n += of && !claimed_holds(claim);
+		n += of && !outcome_holds(claim);
 	}
 	return n;
 }

@@ -22,7 +22,6 @@ bool claimed_comes(const struct ui *ui); /* an answer is on its way */
 
 /* [{agent_id, event, text, verdict, why?, evidence: [seq]}]; NULL: not known (yet). Borrowed. */
 const json_t *claimed_list(const struct ui *ui, size_t source);
-bool claimed_holds(const json_t *claim); /* it is supported, or claims nothing */
 /* How many of the agent's claims don't hold; @a NULL: of all agents. */
 size_t claimed_failing(const struct ui *ui, size_t source, const struct model_agent *a);
 /* For line mode: reads @fd to its end, which may take as long as the checks do, and closes it. */

@@ -5,10 +5,10 @@
 
 #include "ui/term/fmt.h"
 
-static bool outcome_fails(const json_t *claim)
+bool outcome_holds(const json_t *claim)
 {
 	const char *verdict = json_str(claim, "verdict", "");
-	return strcmp(verdict, "supported") != 0 && strcmp(verdict, "seen") != 0;
+	return strcmp(verdict, "supported") == 0 || strcmp(verdict, "seen") == 0;
 }
 
 static size_t outcome_count(const json_t *claims, size_t *failing_out)
@@ -19,7 +19,7 @@ static size_t outcome_count(const json_t *claims, size_t *failing_out)
 	json_array_foreach(claims, i, claim)
 	{
 		all += strcmp(json_str(claim, "verdict", ""), "seen") != 0;
-		*failing_out += outcome_fails(claim);
+		*failing_out += !outcome_holds(claim);
 	}
 	return all;
 }
@@ -73,7 +73,7 @@ void outcome_long(const struct outcome *o, struct buf *out)
 		buf_printf(out, "claims: %zu, %zu not supported\n", all, failing);
 	json_array_foreach(o->claims, i, claim)
 	{
-		if (outcome_fails(claim))
+		if (!outcome_holds(claim))
 			buf_printf(out, "  %s: %s: %s\n", json_str(claim, "verdict", "?"),
 				   json_str(claim, "agent", ""), json_str(claim, "text", ""));
 	}

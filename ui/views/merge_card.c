@@ -79,7 +79,7 @@ static const char *plan_differs(struct source *s, const struct model_box *b, con
 	    !merge_same_dir(
 		    json_object_get(json_array_get(json_object_get(o, "targets"), 0), "dir"),
 		    json_object_get(req, "host_path")))
-		return "was for another folder";
+		return "was for another directory";
 	if (json_object_get(o, "left") || json_object_get(o, "taken") ||
 	    json_int(counts, "left", 0) > 0)
 		return "was of some of the files";

@@ -6,6 +6,7 @@
 #include "ui/frame/claimed.h"
 #include "ui/frame/finder.h"
 #include "ui/rows/draw.h"
+#include "ui/rows/outcome.h"
 #include "ui/rows/row.h"
 #include "ui/term/fmt.h"
 #include "ui/term/text.h"
@@ -67,7 +68,7 @@ static void view_claims_detail(struct claims_view *v, int cols, bool ascii)
 		return;
 	text_puts(&v->detail, ROLE_TEXT, json_str(claim, "text", ""));
 	if (*why)
-		text_puts(&v->detail, claimed_holds(claim) ? ROLE_TEXT : ROLE_ERROR, why);
+		text_puts(&v->detail, outcome_holds(claim) ? ROLE_TEXT : ROLE_ERROR, why);
 	view_claims_ran(v, claim);
 	evidence = view_claims_evidence(v, claim);
 	if (*evidence)
@@ -101,7 +102,7 @@ static const struct column view_claims_columns[COL_NR] = {
 static void view_claims_row(const struct claims_view *v, struct area a, int row,
 			    const struct columns *c, const json_t *claim)
 {
-	bool holds = claimed_holds(claim);
+	bool holds = outcome_holds(claim);
 	const char *verdict = json_str(claim, "verdict", "?");
 	enum role role = !holds ? ROLE_FAILED : strcmp(verdict, "seen") == 0 ? ROLE_DIM : ROLE_OK;
 	grid_put(a, row, 1, role, holds ? " " : "x");
@@ -153,9 +154,9 @@ static bool view_claims_verb(void *self, struct ui *ui, enum verb verb)
 	struct claims_view *v = self;
 	const json_t *claim = view_claims_here(v);
 	if (verb != VERB_OPEN) {
-		v->next = list_verb(&v->l, verb) ? 0 : v->next;
-		return verb == VERB_UP || verb == VERB_DOWN || verb == VERB_PAGE_UP ||
-		       verb == VERB_PAGE_DOWN || verb == VERB_FIRST || verb == VERB_LAST;
+		bool moved = list_verb(&v->l, verb);
+		v->next = moved ? 0 : v->next;
+		return moved;
 	}
 	const json_t *evidence = json_object_get(claim, "evidence");
 	size_t nr = json_array_size(evidence);
