@@ -20,7 +20,7 @@ struct tree_entries {
 	struct buf raw; /* names borrow from it */
 };
 
-/* The entries of @e->raw (each "MODE NAME\\0" and 20 bytes), by name; a truncated entry is left
+/* The entries of @e->raw (each "MODE NAME\0" and 20 bytes), by name; a truncated entry is left
  * out. */
 void tree_parse(struct tree_entries *e);
 /* Empty when the record does not hold it (or @id is the null id). */

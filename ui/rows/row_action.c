@@ -103,7 +103,7 @@ const char *action_what(const json_t *o, struct arena *a)
 			      : "";
 }
 
-/* --- verdict and result ------------------------------------------------------------------------ */
+/* --- verdict and result ----------------------------------------------------------------------- */
 
 static void row_action_judged(struct row_info *out, const json_t *o, struct arena *a)
 {
@@ -163,8 +163,8 @@ void row_decided(struct row_info *out, const json_t *o, struct arena *a)
 						   : "approved";
 	if (strcmp(by, "human") == 0)
 		out->by = arena_strdup(a, json_str(json_object_get(o, "who"), "name", "user"));
-	else if (strcmp(by, "latch") !=
-		 0) /* the end of a pause or breakpoint has a row of its own */
+	/* the end of a pause or breakpoint has a row of its own */
+	else if (strcmp(by, "latch") != 0)
 		out->by = arena_strdup(a, by);
 	const char *message = json_str(o, "message", ""), *note = json_str(o, "note", "");
 	if (*message || *note)

@@ -32,7 +32,7 @@ const char *tried_sum(const json_t *o, struct arena *a)
 			    tried_files_sum(o, a));
 }
 
-/* --- why it is incomplete --------------------------------------------------------------------------- */
+/* --- why it is incomplete --------------------------------------------------------------------- */
 
 static const char *network_text(const json_t *o, struct arena *a)
 {
