@@ -217,7 +217,7 @@ static bool orphans_agreed(struct leftovers *l)
 		return false;
 	cmd_size((uint64_t)l->bytes, &size);
 	CLEANUP(free_ptr)
-	char *q = mem_printf("remove %zu folder%s (%s) for ever? [y/N] ", l->may,
+	char *q = mem_printf("permanently remove %zu director%s (%s)? [y/N] ", l->may,
 			     l->may == 1 ? "y" : "ies", buf_cstr(&size));
 	return cmd_ask(l->ctx, q, &answer) &&
 	       (!strcmp(buf_cstr(&answer), "y") || !strcmp(buf_cstr(&answer), "yes"));
@@ -260,7 +260,7 @@ static int orphans_act(struct leftovers *l)
 	if (!yes)
 		status = orphans_remove_all(l);
 	if (!l->ctx->quiet && status == EXIT_DONE)
-		fprintf(l->ctx->err, "sandglass: %zu folder%s (%s) removed\n", l->may,
+		fprintf(l->ctx->err, "sandglass: %zu director%s (%s) removed\n", l->may,
 			l->may == 1 ? "y" : "ies", buf_cstr(&size));
 	return status;
 }
