@@ -76,8 +76,9 @@ static int own_claims(void *self, const char *path)
 {
 	int fds[2];
 	(void)self;
-	if (pipe2(fds, O_CLOEXEC | O_NONBLOCK) < 0)
+	if (pipe2(fds, O_CLOEXEC) < 0)
 		return -1;
+	fcntl(fds[0], F_SETFL, O_NONBLOCK); /* only our end: the writer waits while it is full */
 	pid_t pid = fork();
 	if (pid == 0) {
 		sigset_t none;
