@@ -1,4 +1,4 @@
-/* The hidden command `supervise`: this process becomes the supervisor of a session (sessions/spawn.h). */
+/* The hidden command `supervise`: this process becomes a supervisor (sessions/spawn.h). */
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>

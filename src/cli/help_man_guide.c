@@ -1,6 +1,6 @@
-/* sandglass-tutorial(7), sandglass-console(7) and sandglass-backends(7), from the guides in Markdown
- * that are part of the program; sandglass-events(7), from the table of event kinds. Of Markdown it
- * knows sections, paragraphs, lists, tables, and code, as the guides use them. */
+/* sandglass-tutorial(7), sandglass-console(7), and sandglass-backends(7), from the program's guides
+ * in Markdown; sandglass-events(7), from the table of event kinds. Of Markdown it knows sections,
+ * paragraphs, lists, tables, and code, as the guides use them. */
 #include <ctype.h>
 #include <string.h>
 

@@ -59,8 +59,8 @@ static void text_list(const json_t *list, int64_t nr, bool whys, struct buf *out
 		buf_printf(out, " and %" PRId64 " more", nr - named);
 }
 
-/* Git's own files are in every sandbox in which git was used: they are not told one by one. They are
- * the last of a list: if there is one, all others are named. */
+/* Leaves out git's own files, which are in every sandbox that used git. They come last in a list:
+ * if it has one, all others are named. */
 static int64_t text_without_git(const json_t *list, int64_t nr)
 {
 	int64_t git = 0;

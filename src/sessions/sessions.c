@@ -102,7 +102,8 @@ void session_file_look(struct session_file *f, int dir, const char *name)
 	}
 }
 
-/* One that is both here and in an archive is the one here: a move was interrupted, or only copied. */
+/* Of a session here and in an archive, only the one here counts: its move was interrupted, or the
+ * file was copied. */
 static int sessions_list_in(struct session_files *out, const char *dir, const char *instead,
 			    struct err *err)
 {

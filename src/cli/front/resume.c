@@ -58,9 +58,8 @@ static int resume_one(struct cmd_ctx *ctx, const char *path, bool detach)
 	return run_session(ctx, o, &fo);
 }
 
-/* Every session whose supervisor is gone and which has no end; who archived one wanted it left as it
- * is. One that cannot be resumed does not
- * stop the others. */
+/* Every session without an end whose supervisor is gone, except archived ones: archiving with
+ * --force leaves them as they are. One that can't be resumed does not stop the others. */
 static int resume_all(struct cmd_ctx *ctx)
 {
 	struct session_files files = SESSION_FILES_INIT;
