@@ -182,6 +182,15 @@ int plan_merge_git(struct target *t, struct plan_path *p, unsigned mode,
 /* gitonto.c: continues the branch that "onto" of the request names for this repository. */
 int stand_onto(struct target *t, struct err *err);
 
+/* gitrecord.c: the undo record, saved before anything is written. A second try of an interrupted
+ * merge keeps what the first one saved, so that an undo takes both back. */
+int gitrecord_save(struct target *t, struct err *err);
+/* Notes in the saved @rec that it was taken back: a later try of the same merge keeps nothing of
+ * it. */
+void gitrecord_undone(struct target *t, json_t *rec);
+/* Is @s the state that a record describes as @want (null: nothing is there)? */
+bool gitrecord_state_is(const struct ws_state *s, const json_t *want);
+
 /* gitwrite.c: carrying it out; gitundo.c: taking it back. */
 int plan_prepare(struct target *t, json_t **out, struct err *err);
 int plan_commit(struct target *t, json_t **out, struct err *err);
@@ -203,7 +212,9 @@ int child_save(struct target *t, const char *name, const void *bytes, size_t len
 /* 0, 1 not there, -1 */
 int child_load(struct target *t, const char *name, struct buf *out, struct err *err);
 
-/* gitwrite.c: is there a ref of that name? */
+/* gitwrite.c: nothing if @id is null */
+void gitwrite_put_oid(json_t *o, const char *key, const struct object_id *id);
+/* Is there a ref of that name? */
 bool branch_stands(struct target *t, const char *ref);
 
 #endif

@@ -28,19 +28,6 @@ int forget_refs(struct target *t, json_t **out, struct err *err)
 
 /* --- undo --- */
 
-static bool state_is(const struct ws_state *s, const json_t *want)
-{
-	const char *hex = json_str(want, "oid", NULL);
-	struct object_id id = { 0 };
-	if (json_is_null(want) || !want)
-		return s->kind == WS_NONE;
-	if (hex && !object_parse(hex, &id))
-		return false;
-	return !strcmp(ws_kind_name((enum ws_kind)s->kind), json_str(want, "kind", "")) &&
-	       (s->kind == WS_DIR || (!memcmp(&s->oid, &id, sizeof(id)) &&
-				      !((s->mode ^ (unsigned)json_int(want, "mode", 0)) & 0100)));
-}
-
 /* 1 put back, 0 nothing to do or kept. */
 static int undo_file(struct target *t, const json_t *f, json_t *kept, struct err *err)
 {
@@ -51,8 +38,8 @@ static int undo_file(struct target *t, const json_t *f, json_t *kept, struct err
 	if (!json_get_bytes(json_object_get(f, "path"), &path))
 		return err_set(err, ERR_DAMAGED, "the record of the merge is damaged");
 	hostfile_read(&h, t->root, buf_cstr(&path), path.len);
-	bool is_after = !h.blocked && state_is(&h.state, after),
-	     is_before = state_is(&h.state, before);
+	bool is_after = !h.blocked && gitrecord_state_is(&h.state, after),
+	     is_before = gitrecord_state_is(&h.state, before);
 	if (h.state.kind == WS_NONE && !strcmp(json_str(after, "kind", ""), "dir"))
 		is_after = true; /* it went when what was in it went */
 	hostfile_release(&h);
@@ -181,6 +168,8 @@ int undo_run(struct target *t, json_t **out, struct err *err)
 	if (rc == 0)
 		rc = undo_refs(t, rec, o, err);
 	json_put_int(o, "written", (int64_t)written);
+	if (rc == 0)
+		gitrecord_undone(t, rec);
 	json_decref(rec);
 	if (rc < 0) {
 		json_decref(o);

@@ -19,7 +19,7 @@ static bool is_mode(const struct target *t, const char *mode)
 	return !strcmp(mode_of(t), mode);
 }
 
-static void gitwrite_put_oid(json_t *o, const char *key, const struct object_id *id)
+void gitwrite_put_oid(json_t *o, const char *key, const struct object_id *id)
 {
 	char hex[41];
 	object_hex(id, hex);
@@ -397,83 +397,6 @@ int plan_prepare(struct target *t, json_t **out, struct err *err)
 
 /* --- commit --- */
 
-static json_t *state_json(const struct ws_state *s)
-{
-	json_t *o = json_object();
-	if (s->kind == WS_NONE)
-		return json_decref(o), json_null();
-	json_put_str(o, "kind", ws_kind_name((enum ws_kind)s->kind));
-	json_put_int(o, "mode", s->mode);
-	gitwrite_put_oid(o, "oid", &s->oid);
-	return o;
-}
-
-static void save_link(const struct plan_link *l, json_t *files)
-{
-	if (!l->stage)
-		return;
-	json_t *f = json_object();
-	json_put_bytes(f, "path", l->path, l->len);
-	json_put_int(f, "staged_mode", l->staged_mode);
-	gitwrite_put_oid(f, "staged", &l->staged_oid);
-	json_put_int(f, "stage_mode", TREE_MODE_GITLINK);
-	gitwrite_put_oid(f, "stage", &l->oid);
-	json_array_append_new(files, f);
-}
-
-/* Saves the data for an undo before anything is written. */
-static int save_record(struct target *t, struct err *err)
-{
-	json_t *rec = json_object(), *files = json_array();
-	int rc = 0;
-	for (size_t i = 0; rc == 0 && i < t->all.nr; i++) {
-		const struct plan_path *p = &t->all.path[i];
-		if (p->skip || p->conflict || (!p->write && !p->stage) || is_mode(t, "branch"))
-			continue;
-		json_t *f = json_object();
-		json_put_bytes(f, "path", p->path, p->len);
-		json_put_flag(f, "write", p->write);
-		if (p->write && p->host.state.kind == WS_NONE)
-			json_put_int(f, "above", (int64_t)hostfile_above(t->root, p->path, p->len));
-		json_put(f, "before", state_json(&p->host.state));
-		json_put(f, "after", state_json(p->write ? &p->after : &p->host.state));
-		if (p->write && ws_has_content(&p->host.state)) {
-			char name[24];
-			snprintf(name, sizeof(name), "%zu", i);
-			json_put_str(f, "bytes", name);
-			rc = child_save(t, name, buf_cstr(&p->host.bytes), p->host.bytes.len, err);
-		}
-		if (p->stage) {
-			json_put_int(f, "staged_mode", p->staged_mode);
-			gitwrite_put_oid(f, "staged", &p->staged_oid);
-			json_put_int(f, "stage_mode", p->stage_mode);
-			gitwrite_put_oid(f, "stage", &p->stage_oid);
-		}
-		json_array_append_new(files, f);
-	}
-	for (size_t i = 0; i < t->nr_links; i++)
-		save_link(&t->link[i], files);
-	json_put_str(rec, "dir", t->dir);
-	json_put_str(rec, "mode", mode_of(t));
-	if (t->ref_made) {
-		json_put_str(rec, "ref", t->ref);
-		gitwrite_put_oid(rec, "ref_old", &t->ref_old);
-	}
-	gitwrite_put_oid(rec, "commit", &t->commit);
-	if (is_mode(t, "commits") && !object_is_null(&t->commit)) {
-		json_put_str(rec, "head", t->branch ? t->branch : "");
-		gitwrite_put_oid(rec, "head_old", &t->head);
-	}
-	json_put(rec, "files", files);
-	if (rc == 0) {
-		CLEANUP(buf_release) struct buf b = BUF_INIT;
-		json_dump_buf(rec, &b);
-		rc = child_save(t, "record.json", buf_cstr(&b), b.len, err);
-	}
-	json_decref(rec);
-	return rc;
-}
-
 static int gitwrite_write_files(struct target *t, size_t *written, struct err *err)
 {
 	for (size_t i = t->all.nr; i-- > 0;) { /* what is in a directory goes before it */
@@ -626,7 +549,7 @@ int plan_commit(struct target *t, json_t **out, struct err *err)
 	if (rc == 0 && !is_mode(t, "branch"))
 		rc = gitwrite_verify(t, err);
 	if (rc == 0)
-		rc = save_record(t, err);
+		rc = gitrecord_save(t, err);
 	failpoint_hit("merge-record");
 	if (rc == 0 && !is_mode(t, "branch")) {
 		rc = gitwrite_write_files(t, &written, err);

@@ -14,7 +14,7 @@
  *    lies there) is a target of its own; a submodule's new commit becomes the commit that the
  *    repository around it names.
  * 4. A merge that is run again finds everything done and changes nothing. merge_undo takes back
- *    what nobody has changed since.
+ *    what nobody has changed since, also what an interrupted try of the same merge wrote.
  * 5. The target's repository is opened in a child of ours (git_child_main): no hooks, no filter
  *    programs, no configuration but the repository's own and what the user's says of line ends,
  *    attributes and ignored files; under root it becomes the owner of the target. It can be killed.

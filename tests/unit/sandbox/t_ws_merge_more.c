@@ -241,6 +241,42 @@ static void killed(void)
 	}
 }
 
+/* Killed, and merged by a second try: one undo takes both tries back. */
+static void killed_then_undone(enum merge_mode mode, const char *where)
+{
+	struct merge_box m;
+	struct merge_result r;
+	struct err err = ERR_INIT;
+	json_t *body = NULL;
+	bool good = merge_init(&m, REPO "seq 9 > f; echo gone > gone; " COMMIT "cp -a ../repo ../before; ", "repo", "sed -i s/5/five/ f; rm gone; echo n > n");
+	m.o.mode = mode;
+	setenv("FAILPOINT", where, 1);
+	good &= merge_run(&m.o, &r, &err) == -1;
+	unsetenv("FAILPOINT");
+	good &= merge_run(&m.o, &r, &err) == 0 && r.done;
+	merge_result_release(&r);
+	ok(good, "killed at %s, then merged", where);
+	is_int(merge_undo(&m.o, &body, &err), 0, "undo");
+	json_decref(body);
+	ok(sh_in(m.b.dir, "diff -r --no-dereference -x .git repo before; cd repo; test -z \"$(git status --porcelain)\"; test $(git rev-list --count main) = 1; test -z \"$(git for-each-ref refs/sandglass)\"") == 0,
+	   "brings back what was there before the first try");
+	good = merge_run(&m.o, &r, &err) == 0 && r.done;
+	merge_result_release(&r);
+	is_int(merge_undo(&m.o, &body, &err), 0, "merged and undone once more");
+	json_decref(body);
+	ok(good && sh_in(m.b.dir, "diff -r --no-dereference -x .git repo before") == 0, "with the same result");
+	merge_end(&m);
+}
+
+static void killed_undone(void)
+{
+	static const char *const where[] = { "merge-record", "merge-file:1", "merge-file:2", "merge-file:3", "merge-written" };
+	for (size_t i = 0; i < ARRAY_LEN(where); i++) {
+		killed_then_undone(MERGE_COMMITS, where[i]);
+		killed_then_undone(MERGE_APPLY, where[i]);
+	}
+}
+
 static void child_trouble(void)
 {
 	struct merge_box m;
@@ -324,6 +360,7 @@ int main(void)
 	hunks_by_hand();
 	one_commit_per_step();
 	killed();
+	killed_undone();
 	child_trouble();
 	flags();
 	return done_testing();
