@@ -23,12 +23,12 @@ enum { PATIENCE_US = 1000000, GLANCE_US = 200000 /* on a terminal */ };
 struct search {
 	struct cmd_ctx *ctx;
 	struct filter *filter;
-	int64_t left; /* results still to be shown */
-	size_t found, unread;
-	struct session *s; /* the one that is being searched */
-	int64_t since_us;  /* since when it is read through; 0 it is not */
-	bool told;	   /* that it is */
-	char *first;	   /* path of the file in which the first was found; owned */
+	int64_t left;			  /* results still to be shown */
+	size_t found, unread, in_scripts; /* in_scripts: only there, not shown */
+	struct session *s;		  /* the one that is being searched */
+	int64_t since_us;		  /* since when it is read through; 0 it is not */
+	bool told;			  /* that it is */
+	char *first;			  /* path of the file in which the first was found; owned */
 	uint64_t first_seq;
 	struct working all; /* over the sessions */
 	struct session_choice choice;
@@ -83,6 +83,8 @@ static void cmd_search_json(struct search *q, struct session *s, const char *age
 	json_put_bytes(match, "line", h->line.data, h->line.len);
 	json_put_int(match, "from", (int64_t)h->from);
 	json_put_int(match, "len", (int64_t)h->len);
+	if (h->cut_before || h->cut_after)
+		json_put_flag(match, "cut", true);
 	if (q->context) {
 		json_put(match, "before", cmd_search_lines(&h->before));
 		json_put(match, "after", cmd_search_lines(&h->after));
@@ -122,12 +124,13 @@ static void cmd_search_print(struct search *q, struct session *s, const char *ag
 		cmd_safe(&line, agent, strlen(agent), false);
 		buf_putc(&line, ' ');
 	}
-	buf_printf(&line, "%s  ", h->stream);
+	buf_printf(&line, "%s  %s", h->stream, h->cut_before ? ".. " : "");
 	cmd_safe(&line, text, h->from, false);
 	buf_puts(&line, h->len ? color : "");
 	cmd_safe(&line, text + h->from, h->len, false);
 	buf_puts(&line, h->len ? plain : "");
 	cmd_safe(&line, text + h->from + h->len, h->line.len - h->from - h->len, false);
+	buf_puts(&line, h->cut_after ? " .." : "");
 	cmd_search_put_ran(s, ev, &ran);
 	cmd_safe(&line, buf_cstr(&ran), ran.len, false);
 	cmd_search_put_context(q, &h->before);
@@ -147,6 +150,7 @@ static bool cmd_search_show(struct search *q, struct session *s, struct agent_na
 		cmd_search_json(q, s, agent, ev, &h);
 	else if (shown)
 		cmd_search_print(q, s, agent, ev, &h);
+	q->in_scripts += !shown;
 	search_hit_release(&h);
 	return shown;
 }
@@ -329,6 +333,12 @@ int cmd_search(struct cmd_ctx *ctx)
 		return replay_at(ctx, first, q.first_seq);
 	if (!q.left && !ctx->quiet)
 		fprintf(ctx->err, "sandglass: search: limit reached; show more with --max N\n");
+	if (q.in_scripts && !ctx->quiet)
+		fprintf(ctx->err,
+			"sandglass: search: %zu hit%s only in the text of agent scripts; show %s with "
+			"--script\n",
+			q.in_scripts, q.in_scripts == 1 ? "" : "s",
+			q.in_scripts == 1 ? "it" : "them");
 	/* like grep: nothing found is not success */
 	return q.found ? EXIT_DONE : EXIT_UNSUCCESSFUL;
 }

@@ -63,6 +63,8 @@ static void search_hit_line(struct search_hit *h, const char *line, size_t len, 
 		most--;
 	buf_reset(&h->line);
 	buf_append(&h->line, line + skip, most);
+	h->cut_before = skip > 0;
+	h->cut_after = skip + most < len;
 	h->from = from - skip;
 	h->len = h->from + hit <= most ? hit : 0;
 }

@@ -6,10 +6,11 @@
 #include "record/read/session.h"
 
 struct search_hit {
-	const char *stream;	   /* "args", "stdout", "stderr", "message", "script" */
-	struct buf line;	   /* cut around the hit if it is long */
-	size_t from, len;	   /* the hit in line; len 0: none of the texts is in it */
-	struct strv before, after; /* lines around it */
+	const char *stream;	    /* "args", "stdout", "stderr", "message", "script" */
+	struct buf line;	    /* cut around the hit if it is long */
+	bool cut_before, cut_after; /* line is a part of a longer one */
+	size_t from, len;	    /* the hit in line; len 0: none of the texts is in it */
+	struct strv before, after;  /* lines around it */
 };
 struct search_texts {
 	struct strv item; /* in lower case, the longest first */

@@ -25,6 +25,7 @@ ok $? 'each text there has the name of its hash'
 "$sg" verify "$file" >"$t/out" 2>&1
 is $? 0 'it verifies'
 is "$("$sg" search 'zanzibar kind:note' -q | wc -l)" 1 'it is searched without an index'
+is "$("$sg" search 'zanzibar kind:session.start' 2>&1 | grep -c -- '--script')" 1 'a hit only in the script is not printed, but counted'
 "$sg" index "$file" >"$t/out" 2>&1
 is "$? $(value "$file" "SELECT count(*) FROM search_idx")" '0 0' 'which it does not need'
 

@@ -26,7 +26,8 @@ struct found_view {
 	struct found_row *row;
 	size_t cap;
 	char *query; /* owned */
-	char *error; /* owned */
+	char *note;  /* the first that the search says beside its hits; owned */
+	size_t notes;
 	bool works;
 	struct ui *ui;
 };
@@ -63,7 +64,7 @@ static void view_found_close(void *self)
 	}
 	free(v->row);
 	free(v->query);
-	free(v->error);
+	free(v->note);
 }
 
 /* --- reading ---------------------------------------------------------------------------------- */
@@ -94,6 +95,16 @@ static void view_found_add(struct found_view *v, const json_t *o)
 		r->len = 0;
 }
 
+/* Errors, sessions that were not searched, a limit; not the progress nor hints. */
+static void view_found_take_note(struct found_view *v, const char *line)
+{
+	static const char prefix[] = "sandglass: search: ";
+	if (strncmp(line, prefix, sizeof(prefix) - 1) != 0)
+		return;
+	if (!v->notes++)
+		v->note = mem_strdup(line + sizeof(prefix) - 1);
+}
+
 static void view_found_read(struct found_view *v, struct ui *ui)
 {
 	CLEANUP(buf_release) struct buf line = BUF_INIT;
@@ -104,8 +115,8 @@ static void view_found_read(struct found_view *v, struct ui *ui)
 		json_t *o = json_parse(line.data, line.len, "hit", &none);
 		if (json_object_get(o, "seq"))
 			view_found_add(v, o);
-		else if (!o && !v->error)
-			v->error = mem_strdup(buf_cstr(&line));
+		else if (!o)
+			view_found_take_note(v, buf_cstr(&line));
 		buf_reset(&line);
 	}
 	if (rc < 0)
@@ -170,7 +181,12 @@ static void view_found_paint(const void *self, const struct ui *ui, struct area 
 					     v->works ? ", searching .." : "") } };
 	(void)ui;
 	draw_title(a, 0, arena_printf(v->arena, "search  %s", v->query), p, ARRAY_LEN(p));
-	list_rule(&v->l, a, "Enter opens the session there", v->arena);
+	const char *more =
+		v->notes > 1 ? arena_printf(v->arena, " (and %zu more)", v->notes - 1) : "";
+	list_rule(&v->l, a,
+		  v->l.nr && v->note ? arena_printf(v->arena, "%s%s", v->note, more)
+				     : "Enter opens the session there",
+		  v->arena);
 	list_columns(&c, view_found_columns, COL_NR, a.cols, wide, COL_NR);
 	list_heads(a, 2, &c);
 	for (size_t i = v->l.top; list_sees(&v->l, i, a, &row); i++) {
@@ -186,8 +202,9 @@ static void view_found_paint(const void *self, const struct ui *ui, struct area 
 			put_cursor_row(a, row);
 	}
 	if (!v->l.nr && !v->works)
-		grid_put(a, 4, 3, v->error ? ROLE_ERROR : ROLE_TEXT,
-			 v->error ? v->error : "Nothing found.");
+		grid_put(a, 4, 3, v->note ? ROLE_ERROR : ROLE_TEXT,
+			 v->note ? arena_printf(v->arena, "Nothing found: %s%s", v->note, more)
+				 : "Nothing found.");
 }
 
 /* --- keys ------------------------------------------------------------------------------------- */
