@@ -47,6 +47,8 @@ static void cmd_claims_print(struct cmd_ctx *ctx, const json_t *c)
 	for (size_t i = 0; i < shown && i < 5; i++)
 		buf_printf(&line, "%s%s#%lld", i ? "" : "  (", i ? " " : buf_cstr(&kind),
 			   (long long)json_integer_value(json_array_get(evidence, i)));
+	if (shown > 5)
+		buf_printf(&line, " and %zu more", shown - 5);
 	fprintf(ctx->out, "%s%s\n", buf_cstr(&line), shown ? ")" : "");
 	print_ran(ctx, c);
 }

@@ -18,6 +18,13 @@ static void replay_notes_line(struct buf *out, const json_t *o)
 	buf_putc(out, '\n');
 }
 
+static void replay_notes_fail(struct buf *out, const struct err *why)
+{
+	CLEANUP(json_release) json_t *o = json_object();
+	json_put_str(o, "failed", why->text);
+	replay_notes_line(out, o);
+}
+
 static void replay_notes_write(const char *path, int fd)
 {
 	struct session *s;
@@ -27,10 +34,15 @@ static void replay_notes_write(const char *path, int fd)
 	CLEANUP(json_release) json_t *list = NULL;
 	const json_t *claim;
 	size_t i;
-	if (session_open(&s, path, &none) < 0)
+	if (session_open(&s, path, &none) < 0) {
+		replay_notes_fail(&out, &none);
+		(void)!fd_write_all(fd, out.data, out.len, &none);
 		return;
+	}
 	if (check_claims(s, &list, &none) == 0)
 		json_array_foreach(list, i, claim) replay_notes_line(&out, claim);
+	else
+		replay_notes_fail(&out, &none);
 	if (unmerged_read(&u, s, &none) == 0) {
 		CLEANUP(json_release) json_t *o = json_object();
 		json_put_int(o, "unmerged", (int64_t)unmerged_files(&u));

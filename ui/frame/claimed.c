@@ -18,7 +18,7 @@ struct claimed_source {
 	int64_t unmerged;
 	int fd; /* -1: nothing is on its way */
 	struct buf text;
-	bool asked;
+	bool asked, failed;
 	size_t ended; /* agents that had ended when it was asked */
 };
 struct claimed {
@@ -66,6 +66,7 @@ static void claimed_ask(struct claimed *c, struct claimed_source *s, const struc
 	    (!c->at_once && ended == 0))
 		return;
 	s->asked = true;
+	s->failed = false;
 	s->ended = ended;
 	s->fd = c->open(c->self, session_path(of->session));
 	json_decref(s->coming);
@@ -80,6 +81,7 @@ static void claimed_line(struct claimed_source *s, const char *text, size_t len)
 	if (json_object_get(o, "verdict"))
 		json_array_append(s->coming, o);
 	s->unmerged = json_int(o, "unmerged", s->unmerged);
+	s->failed |= json_object_get(o, "failed") != NULL;
 }
 
 static void claimed_lines(struct claimed_source *s)
@@ -107,6 +109,8 @@ static bool claimed_read(struct claimed_source *s)
 	claimed_lines(s);
 	json_decref(s->list);
 	s->list = take(&s->coming);
+	if (s->failed)
+		json_decref(take(&s->list));
 	fd_close(&s->fd);
 	return true;
 }
@@ -141,6 +145,11 @@ bool claimed_comes(const struct ui *ui)
 		if (ui->claimed->source[i].fd >= 0)
 			return true;
 	return false;
+}
+
+bool claimed_can(const struct ui *ui, size_t source)
+{
+	return ui->claimed && source < CLAIMED_SOURCES && !ui->claimed->source[source].failed;
 }
 
 static const struct claimed_source *claimed_of(const struct ui *ui, size_t source)

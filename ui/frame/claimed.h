@@ -1,6 +1,6 @@
 /* What agents said at their end, checked against the recording. The checks are not the console's:
  * who starts it hands out a descriptor from which they come as JSON lines (`claims --json`; a line
- * with "unmerged" counts files). Call from the console's thread; nothing here blocks. */
+ * with "unmerged" counts files, one with "failed" ends claims that couldn't be checked). Call from the console's thread; nothing here blocks. */
 #ifndef UI_FRAME_CLAIMED_H
 #define UI_FRAME_CLAIMED_H
 
@@ -19,6 +19,8 @@ void claimed_free(struct claimed **c);
 /* Asks for sessions where another agent has ended, and reads what has come. True if that is new. */
 bool claimed_look(struct ui *ui);
 bool claimed_comes(const struct ui *ui); /* an answer is on its way */
+bool claimed_can(const struct ui *ui,
+		 size_t source); /* false: claims of it can't be checked here */
 
 /* [{agent_id, event, text, verdict, why?, evidence: [seq]}]; NULL: not known (yet). Borrowed. */
 const json_t *claimed_list(const struct ui *ui, size_t source);

@@ -71,14 +71,16 @@ void outcome_long(const struct outcome *o, struct buf *out)
 		buf_puts(out, "claims: none\n");
 	else if (o->claims)
 		buf_printf(out, "claims: %zu, %zu not supported\n", all, failing);
+	else
+		buf_puts(out, "claims: not checked\n");
 	json_array_foreach(o->claims, i, claim)
 	{
 		if (!outcome_holds(claim))
 			buf_printf(out, "  %s: %s: %s\n", json_str(claim, "verdict", "?"),
 				   json_str(claim, "agent", ""), json_str(claim, "text", ""));
 	}
-	if (o->unmerged >= 0)
-		buf_printf(out, "unmerged: %s\n", fmt_plural(&a, o->unmerged, "file", "files"));
+	buf_printf(out, "unmerged: %s\n",
+		   o->unmerged < 0 ? "unknown" : fmt_plural(&a, o->unmerged, "file", "files"));
 	buf_puts(out, "continue: ");
 	outcome_next(o, out);
 	buf_putc(out, '\n');

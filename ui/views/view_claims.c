@@ -12,7 +12,7 @@
 #include "ui/term/text.h"
 #include "ui/views/listed.h"
 
-enum { CLAIM_DETAIL_ROWS = 6 };
+enum { CLAIM_DETAIL_ROWS = 6, CLAIM_EVIDENCE = 8 };
 
 struct claims_view {
 	size_t source, next; /* next: of the evidence of the claim under the cursor */
@@ -41,8 +41,11 @@ static const char *view_claims_evidence(const struct claims_view *v, const json_
 	const json_t *seq;
 	size_t i;
 	CLEANUP(buf_release) struct buf b = BUF_INIT;
-	json_array_foreach(json_object_get(claim, "evidence"), i, seq) if (i < 8)
+	const json_t *list = json_object_get(claim, "evidence");
+	json_array_foreach(list, i, seq) if (i < CLAIM_EVIDENCE)
 		buf_printf(&b, "%s#%" PRId64, i ? " " : "", (int64_t)json_integer_value(seq));
+	if (json_array_size(list) > CLAIM_EVIDENCE)
+		buf_printf(&b, " and %zu more", json_array_size(list) - CLAIM_EVIDENCE);
 	return arena_strdup(v->arena, buf_cstr(&b));
 }
 
@@ -131,8 +134,9 @@ static void view_claims_paint(const void *self, const struct ui *ui, struct area
 		grid_put(a, 4, 3, ROLE_TEXT,
 			 claimed_comes(ui) ? "The claims are being checked .."
 			 : v->list	   ? "No agent claims anything."
-			 : ui->claimed ? "No agent has ended yet: claims are checked at its end."
-				       : "Claims can't be checked here: 'sandglass claims' does.");
+			 : claimed_can(ui, v->source)
+				 ? "No agent has ended yet: claims are checked at its end."
+				 : "Claims can't be checked here: 'sandglass claims' does.");
 		return;
 	}
 	list_columns(&c, view_claims_columns, COL_NR, a.cols, a.cols >= 100, COL_NR);
