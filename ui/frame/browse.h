@@ -33,6 +33,8 @@ struct browse {
 	/* 1: a line of its output in @out; 0: nothing yet; -1: it ended with *status. */
 	int (*read)(void *self, struct buf *out, int *status);
 	void (*stop)(void *self);
+	/* Why list() could not read the directory; NULL: it could. The function may be NULL. */
+	const char *(*failure)(void *self);
 	/* Shows a session on this terminal (attach if it runs, else replay, from @seq if not 0)
 	 * until you leave it. Returns an exit status, -1 with @err. */
 	int (*show)(void *self, const char *id, uint64_t seq, struct err *err);

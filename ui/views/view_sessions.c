@@ -245,7 +245,13 @@ static void view_sessions_paint(const void *self, const struct ui *ui, struct ar
 	const struct piece p[] = { { ROLE_TEXT, fmt_plural(v->arena, (int64_t)v->l.nr, "session",
 							   "sessions") } };
 	draw_title(a, 0, "sessions", p, ARRAY_LEN(p));
-	list_rule(&v->l, a, v->l.nr ? "newest first" : NULL, v->arena);
+	const char *failure =
+		ui->browse && ui->browse->failure ? ui->browse->failure(ui->browse->self) : NULL;
+	list_rule(&v->l, a, failure ? failure : v->l.nr ? "newest first" : NULL, v->arena);
+	if (!v->l.nr && failure) {
+		grid_put(a, 4, 3, ROLE_ERROR, failure);
+		return;
+	}
 	if (!v->l.nr) {
 		view_sessions_none(a);
 		return;

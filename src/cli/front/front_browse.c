@@ -37,6 +37,7 @@ struct front_browse {
 	bool finished; /* asked once for what the catalog lacks */
 	pid_t job;
 	int job_fd;
+	struct err failed;   /* of the last list */
 	struct buf job_text; /* read, not given out yet */
 };
 
@@ -112,7 +113,8 @@ static size_t browse_list(void *self)
 	catalog_close(&f->catalog);
 	f->verdicts = verdicts_open();
 	f->catalog = catalog_open(f->ctx->sessions);
-	if (session_files_list(&f->files, f->ctx->sessions, &none) < 0 ||
+	f->failed = ERR_INIT;
+	if (session_files_list(&f->files, f->ctx->sessions, &f->failed) < 0 ||
 	    control_list(&ids, &none) < 0)
 		none = ERR_INIT;
 	if (!f->finished)
@@ -150,6 +152,12 @@ static size_t browse_list(void *self)
 	if (live)
 		browse_ask(f, live);
 	return f->nr;
+}
+
+static const char *browse_failure(void *self)
+{
+	const struct front_browse *f = self;
+	return f->failed.code == ERR_NONE ? NULL : f->failed.text;
 }
 
 static void browse_at(void *self, size_t i, struct browsed *out)
@@ -324,6 +332,7 @@ struct front_browse *front_browse_new(struct cmd_ctx *ctx)
 				  .start = browse_start,
 				  .read = browse_read,
 				  .stop = browse_stop,
+				  .failure = browse_failure,
 				  .show = browse_show,
 				  .self = f };
 	return f;
