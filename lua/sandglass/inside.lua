@@ -415,7 +415,8 @@ local function in_terminal(r)
   local res, err = terminal.run(r.box, r.name, argv, env, o)
   while not res and err.code == "interrupted" do   -- its supervisor died, and the session was resumed
     local own = terminal.own_session(r.box, r.x.home, r.how)
-    wake_step(r, "terminal", own and "the agent starts again with its own session" or "the agent starts again", err.code)
+    local how = own and " with its own session" .. (#r.x.args > 0 and ", without the arguments given to it" or "") or ""
+    wake_step(r, "terminal", "the agent starts again" .. how, err.code)
     res, err = terminal.run(r.box, r.name, own and terminal.again(r.how, r.x, own) or argv, env, o)
   end
   if not res then return nil, err end
