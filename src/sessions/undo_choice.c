@@ -49,7 +49,12 @@ static void undo_names(const struct unmerged *u, const struct undo_other *other,
 		undo_name(u, i, out);
 	}
 	if (!told && nr < UNDO_NAMED_MAX)
-		buf_printf(out, "%s#%" PRIu64 " (%s)", nr ? ", " : "", other->at, other->what);
+		buf_printf(out, "%s#%" PRIu64 " (%s)", nr++ ? ", " : "", other->at, other->what);
+	size_t all = other->at != 0;
+	for (size_t i = 0; i < u->nr_merges; i++)
+		all += !u->merges[i].undone && can_undo(&u->merges[i]);
+	if (all > nr)
+		buf_printf(out, ", and %zu older", all - nr);
 }
 
 uint64_t undo_newest_merge(const struct unmerged *u)
