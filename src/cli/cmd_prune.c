@@ -1,4 +1,5 @@
 /* sandglass prune: removes sessions and what their boxes have left on disk. Never one that runs. */
+#include <ctype.h>
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
@@ -110,10 +111,11 @@ static bool cmd_prune_size(const char *text, uint64_t *out)
 	static const char units[] = "KMGT";
 	char *end;
 	double v = strtod(text, &end);
-	const char *unit = *end ? strchr(units, *end & ~0x20) : NULL;
-	if (end == text || !(v >= 0 && v < 1e9) || (*end && (!unit || end[1])))
+	const char *unit = isalpha((unsigned char)*end) ? strchr(units, *end & ~0x20) : NULL;
+	double bytes = v * (double)(unit ? (uint64_t)1024 << 10 * (unit - units) : 1);
+	if (end == text || !(bytes >= 0 && bytes < 0x1p63) || (*end && (!unit || end[1])))
 		return false;
-	*out = (uint64_t)(v * (double)(unit ? (uint64_t)1024 << 10 * (unit - units) : 1));
+	*out = (uint64_t)bytes;
 	return true;
 }
 

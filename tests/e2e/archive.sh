@@ -153,4 +153,6 @@ size=$(stat -c %s "$t"/new/*-p3-*.glass)
 is "$? $(ls "$t/new" | grep -c glass) $(ls "$t/new" | grep -c -- -p1-)" '0 2 0' 'prune by size removes the oldest'
 "$sg" prune --keep-size 10Q --yes >"$t/out" 2>&1
 is "$? $(ls "$t/new" | grep -c glass)" '2 2' 'a size that is none changes nothing'
+"$sg" prune --keep-size 20000000T --yes >"$t/out" 2>&1
+is "$? $(ls "$t/new" | grep -c glass)" '2 2' 'nor does a size that no number holds'
 finish
