@@ -37,7 +37,7 @@ struct host_start {
 };
 NODISCARD int luahost_new(struct host **out, struct super *s, const struct host_start *st,
 			  const struct host_ops *ops, void *self, struct err *err);
-/* Brings a new host to where that of a session that broke off stood (host_feed.c). */
+/* Brings a new host to where that of a session that broke off stood (luahost_feed.c). */
 struct host_resume {
 	const char *name, *dir;
 	uint64_t start_seq; /* of its host.start */

@@ -1,5 +1,5 @@
 /* Pages of the write-ahead log and the checksums that they must have in the main file
- * (read/sums.h).
+ * (read/page_checksum.h).
  *
  * The recorder's own checkpoints write the checksum with the page. But any program that opens a
  * running session, your sqlite3 for one, may move pages from the log to the main file, and writes

@@ -1,6 +1,6 @@
 /* SQLite's file layer with a few additions, for writers of session files: pages of the main file
- * get their checksums (read/sums.h), the end of the newest frame of the write-ahead log is known,
- * the frames of a commit are written in one call, and a commit can do without its sync.
+ * get their checksums (read/page_checksum.h), the end of the newest frame of the write-ahead log
+ * is known, the frames of a commit are written in one call, and a commit can do without its sync.
  *
  * Any thread; a connection opened with the name RECORD_VFS behaves as one without it. */
 #ifndef RECORD_VFS_H

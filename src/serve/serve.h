@@ -14,9 +14,9 @@
  *    more {stream} -> {body?,over?,broken?}, repeated while the client reads;
  *    leave {stream,upload}: the client has left.
  *    A request for a WebSocket (socket) that is answered with 101, a stream, and protocol? becomes
- * one. Each piece is a message (text? of characters), the last has code? and reason?. The client's
- * messages come as said {stream,body,text}, in order. An answer with wrong (why the message can't
- * be delivered) closes it with 1011.
+ *    one. Each piece is a message (text? of characters), the last has code? and reason?. The
+ *    client's messages come as said {stream,body,text}, in order. An answer with wrong (why the
+ *    message can't be delivered) closes it with 1011.
  * 3. A request for the host "PORT-ID.localhost", E2B's name for a port of a sandbox, reaches the
  *    session as GET /port/ID/PORT with its own target beside it, from any client that knows the
  *    name. Its answer redirects (location).

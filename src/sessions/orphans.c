@@ -17,7 +17,7 @@
 #include "sandbox/hosted/hosted_book.h"
 
 struct leftover {
-	const char *what; /* "directory", "elsewhere", "rented" */
+	const char *what; /* "folder", "elsewhere", "rented" */
 	char *where;	  /* path, or what users go to */
 	char *session;	  /* its id, NULL unknown */
 	char *why, *how;

@@ -1,15 +1,13 @@
 /* A program's terminal on ours: bytes pass as they are in both directions, and a side reader keeps
  * its screen and its modes.
  *
- *  - Until the program has a screen of its own nothing is painted; a terminal that is attached to
- *    later gets the screen as the
- *    recording has it, the modes, and then the size one column less and back, so that the program
- *    paints all of it anew.
- *  - The prefix key (keys.h) opens the overlay (overlay.h). While it is open, output goes to the
- *    side reader only.
+ *  - Until the program has a screen of its own nothing is painted. A terminal that attaches later
+ *    gets the screen as the recording has it and the modes. The size then becomes one column less
+ *    and returns, so that the program paints all of it again.
+ *  - The prefix key (prefix_keys.h) opens the overlay (overlay.h). While it is open, output goes to
+ *    the side reader only.
  *  - When the program stops itself (Ctrl-Z), we stop; it continues when we do.
- *  - However it ends, everything that the program has switched on in our terminal is switched
- * off. */
+ *  - At any end, every mode that the program has switched on in our terminal is switched off. */
 #ifndef TERMINAL_TERMINAL_VIEW_H
 #define TERMINAL_TERMINAL_VIEW_H
 

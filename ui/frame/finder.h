@@ -73,7 +73,7 @@ void history_file(struct ui *ui, const char *path);
 void history_add(struct ui *ui, char kind, const char *text);
 const char *history_get(struct ui *ui, char kind, size_t back); /* 1 = the newest; NULL */
 
-/* --- command line (cmdline*.c), palette (palette.c), holds (holds.c) --- */
+/* --- command line (cmdline.c), breakpoints (filterline.c) --- */
 void cmdline_ask(struct ui *ui, const char *text);
 /* "hold FILTER" with its matches up to now. */
 void hold_ask(struct ui *ui);

@@ -1,4 +1,4 @@
-/* The workspace of a box that lies elsewhere, mirrored in a directory of ours (directory.h), so
+/* The workspace of a box that lies elsewhere, mirrored in a directory of ours (folder.h), so
  * that snapshots, diffs, rollbacks and forks work on the directory as they do for a box on this
  * machine:
  *

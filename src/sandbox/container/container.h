@@ -1,6 +1,6 @@
 /* Boxes in containers of an engine on the host (Docker, Podman; engine.h). Our guest is
  * PID 1 of the container and connects to a socket that is mounted into it, so a command costs a
- * fork and no request to the engine. The workspace is a copy (directory.h) that is mounted at
+ * fork and no request to the engine. The workspace is a copy (folder.h) that is mounted at
  * /workspace: trees, diffs and merging back work as elsewhere. When the supervisor dies, the guest
  * sees the end of its socket and ends, and the engine removes the container.
  *

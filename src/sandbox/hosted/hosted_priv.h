@@ -1,4 +1,4 @@
-/* Inside of the rented boxes (hosted.h): opening and ending in hosted_open.c, verbs in remote.c,
+/* Inside of the rented boxes (hosted.h): opening and ending in hosted_open.c, verbs in hosted.c,
  * commands in hosted_run.c, what the memory limit has killed in hosted_oom.c, texts on their way
  * through the provider in hosted_script.c, sleep and keep-alive in hosted_sleep.c. */
 #ifndef SANDBOX_HOSTED_HOSTED_PRIV_H
@@ -146,7 +146,7 @@ void hosted_runs_park(struct remote *r, bool park);
 /* it sleeps in such a way that none outlives it: parked runs have ended */
 void hosted_runs_slept(struct remote *r);
 
-/* remote.c: a file outside of the workspace, from what gzip has made of it; the box has gzip. */
+/* hosted.c: a file outside of the workspace, from what gzip has made of it; the box has gzip. */
 void hosted_put_packed(struct remote *r, const char *path, const void *gz, size_t len, int mode,
 		       box_done_fn *done, void *self);
 

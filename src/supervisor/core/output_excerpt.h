@@ -4,7 +4,7 @@
 #include "base/buf.h"
 
 /* The part of an action's output that a call gets: first and last HOST_OUTPUT_SHOWN bytes of
- * each stream. The same excerpt can be made again from the recording (host_record.c), so the
+ * each stream. The same excerpt can be made again from the recording (luahost_record.c), so the
  * frame that carries it is stored without it. */
 struct shown {
 	struct buf head, tail;
