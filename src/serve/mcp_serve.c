@@ -1,5 +1,6 @@
 #include "serve/mcp_serve.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -471,4 +472,10 @@ static void mcp_serve_on_state(void *self)
 static void mcp_serve_on_timer(void *self)
 {
 	mcp_serve_progress(self, true);
+}
+
+void mcp_serve_fail(const struct err *err)
+{
+	fprintf(stderr, "sandglass: mcp serve: %s\n%s%s", err->text, err->hint,
+		*err->hint ? "\n" : "");
 }

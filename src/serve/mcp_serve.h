@@ -38,6 +38,8 @@ void mcp_server_leave(struct mcp_server *s, const char *client);
 size_t mcp_server_open(const struct mcp_server *s); /* requests that are not answered yet */
 bool mcp_server_busy(const struct mcp_server *s, const struct mcp_peer *peer);
 
+/* Prints @err with its hint on standard error. */
+void mcp_serve_fail(const struct err *err);
 /* Serves standard input and output until the input ends or a signal comes. Returns an exit
  * status. */
 int mcp_serve_stdio(json_t *opts);

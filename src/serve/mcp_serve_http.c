@@ -364,8 +364,7 @@ int mcp_serve_http(json_t *opts, const struct mcp_http *how)
 	struct err err = ERR_INIT;
 	CLEANUP(free_ptr) char *token_path = paths_state("mcp-token");
 	if (loop_new(&f.loop, &err) < 0) {
-		fprintf(stderr, "sandglass: mcp serve: %s\n%s%s", err.text, err.hint,
-			*err.hint ? "\n" : "");
+		mcp_serve_fail(&err);
 		json_decref(opts);
 		return EXIT_UNSUCCESSFUL;
 	}
@@ -376,8 +375,7 @@ int mcp_serve_http(json_t *opts, const struct mcp_http *how)
 	struct mcp_server *server = mcp_server_new(f.loop, opts);
 	web_init(&f.web, f.loop, server);
 	if (open_front(&f, how, token_path, &err) < 0) {
-		fprintf(stderr, "sandglass: mcp serve: %s\n%s%s", err.text, err.hint,
-			*err.hint ? "\n" : "");
+		mcp_serve_fail(&err);
 		f.status = err.code == ERR_USAGE ? EXIT_USAGE : EXIT_UNSUCCESSFUL;
 	} else {
 		serve_http_announce(&f, how, token_path);

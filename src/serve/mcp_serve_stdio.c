@@ -47,8 +47,7 @@ static void serve_stdio_on_end(void *self, const struct err *err)
 	struct stdio *d = self;
 	d->ended = true;
 	if (err) {
-		fprintf(stderr, "sandglass: mcp serve: %s\n%s%s", err->text, err->hint,
-			*err->hint ? "\n" : "");
+		mcp_serve_fail(err);
 		d->status = EXIT_UNSUCCESSFUL;
 	}
 	if (err || !mcp_server_open(d->server))
@@ -71,8 +70,7 @@ int mcp_serve_stdio(json_t *opts)
 	struct stdio d = { .status = EXIT_DONE };
 	struct err err = ERR_INIT;
 	if (loop_new(&d.loop, &err) < 0) {
-		fprintf(stderr, "sandglass: mcp serve: %s\n%s%s", err.text, err.hint,
-			*err.hint ? "\n" : "");
+		mcp_serve_fail(&err);
 		json_decref(opts);
 		return EXIT_UNSUCCESSFUL;
 	}
