@@ -5,6 +5,7 @@
 #include "supervisor/core/call.h"
 #include "ops/op.h"
 #include "ops/script_tree.h"
+#include "supervisor/box/box_request.h"
 #include "supervisor/box/super_box.h"
 #include "base/paths.h"
 #include "sandbox/batch.h"
@@ -94,7 +95,7 @@ void op_box_open(struct call *c)
 	json_t *one;
 	ch->effector =
 		(struct effector){ .name = "sandbox", .start = show_start, .cancel = show_cancel };
-	if (super_box_repos(c->args, repos, &none) == 0)
+	if (box_request_repos(c->args, repos, &none) == 0)
 		json_array_foreach(repos, i, one)
 			choose_shown(c, &ch->path, json_object_get(one, "dir"));
 	json_array_foreach(json_object_get(c->args, "roots"), i, one)

@@ -11,8 +11,6 @@ void super_box_release(struct super *s);
 bool super_box_busy(struct super *s); /* a snapshot or merge is under way */
 
 /* box.open: begins; the call is answered when the box is there. -1: @err, nothing begun. */
-/* Appends {"name","dir"} of each repository that the args of box.open name, without links. */
-NODISCARD int super_box_repos(const json_t *args, json_t *list, struct err *err);
 NODISCARD int super_box_open(struct call *c, struct err *err);
 /* box.fork: opens a box like @from; its files become those of @from at event @n. */
 NODISCARD int super_box_fork(struct call *c, uint64_t from, uint64_t n, struct err *err);
