@@ -2,9 +2,11 @@
 
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "base/clock.h"
 #include "cli/lib/cmd_priv.h"
+#include "sessions/archive_places.h"
 #include "sessions/labels.h"
 
 /* "2026-11-21" or "2026-11-21T10:30", of the local zone. */
@@ -61,6 +63,20 @@ int session_choice_read(struct cmd_ctx *ctx, struct session_choice *out, struct 
 		       : choice_options_time(ctx, "until", &out->until_us, err);
 }
 
+/* Its sessions are in no list while it is away. */
+static void choice_tell_archives(struct cmd_ctx *ctx)
+{
+	CLEANUP(strv_release) struct strv places = STRV_INIT;
+	archive_places(ctx->sessions, &places);
+	for (size_t i = 0; i < places.nr && !ctx->quiet; i++) {
+		if (access(places.item[i], R_OK | X_OK) == 0)
+			continue;
+		struct err why = ERR_INIT;
+		err_sys(&why, "archive '%s' left out", places.item[i]);
+		cmd_tell_error(ctx, NULL, &why);
+	}
+}
+
 void choice_catalog_end(struct cmd_ctx *ctx, struct catalog **c, const struct session_files *files)
 {
 	size_t damaged = catalog_damaged(*c);
@@ -69,6 +85,7 @@ void choice_catalog_end(struct cmd_ctx *ctx, struct catalog **c, const struct se
 			"sandglass: catalog: %zu damaged %s ignored; 'sandglass index --catalog' "
 			"replaces damaged shards\n",
 			damaged, damaged == 1 ? "shard is" : "shards are");
+	choice_tell_archives(ctx);
 	if (files->nr)
 		catalog_finish_later(*c, files, ctx->sessions);
 	catalog_close(c);

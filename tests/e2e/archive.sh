@@ -135,6 +135,9 @@ seq=$(sqlite3 -readonly "$two" "SELECT min(seq) FROM event WHERE body LIKE '%kep
 "$sg" redact "two#$seq" --why test --yes >"$t/out" 2>&1
 is "$? $(grep -c "$t/sessions'" "$t/out") $(grep -ca 'kept words' "$two")" '1 1 0' 'a redaction there says that a directory which uses the archive is out of reach'
 is "$("$sg" ls --sessions "$t/elsewhere/moved" --json | wc -l)" "$("$sg" ls --json | wc -l)" 'it is a sessions directory as well'
+mv "$t/elsewhere/moved" "$t/away"
+is "$("$sg" ls 2>&1 >/dev/null | grep -c "archive '.*/elsewhere/moved'")" 1 'an archive that is away is named'
+mv "$t/away" "$t/elsewhere/moved"
 four=$(find "$t/elsewhere" -name '*-four-*.glass')
 byte=$(grep -abom1 '"verdict":"allow"' "$four" | head -1 | cut -d: -f1)
 printf 'X' | dd of="$four" bs=1 seek="$((byte + 12))" conv=notrunc 2>/dev/null
