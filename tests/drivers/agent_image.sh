@@ -22,6 +22,8 @@ wrong() { # words of run...
 mkdir empty
 is "$(wrong --agent claude --image a --build empty -e x)" 2 "an image and a Dockerfile at once"
 is "$(wrong --agent claude --backend process --image a -e x)" 2 "an image for a backend that has none"
+is "$(wrong --agent claude --backend host --image a -e x)" 2 "an image for the host itself"
+is "$(wrong --agent claude --option host=a -e x)" 2 "an option for a backend that has none"
 is "$(wrong --agent claude --image a --option host -e x)" 2 "an option without a value"
 is "$(wrong --image a -e x)" 2 "an image without an agent"
 is "$(wrong --agent claude --build "$t/nowhere" -e x; ls "$HOME/.local/share/sandglass/sessions" 2>/dev/null)" 2 "a directory that is not there: no session"

@@ -59,12 +59,12 @@ int inner_sandbox_take(struct cmd_ctx *ctx, json_t *o, struct strv *args, struct
 	struct stat st;
 	if (image && build)
 		return err_set(err, ERR_USAGE, "--image and --build exclude each other");
-	if ((image || build) && !strcmp(json_str(o, "backend", "process"), "process")) {
+	if ((image || build) && !inner_sandbox_own(o)) {
 		if (cmd_opt(ctx, "backend"))
 			return err_set(err, ERR_USAGE,
-				       "--%s: the backend 'process' has no images; try "
+				       "--%s: the backend '%s' has no images; try "
 				       "--backend container",
-				       image ? "image" : "build");
+				       image ? "image" : "build", cmd_opt(ctx, "backend"));
 		json_put_str(o, "backend", "container");
 	}
 	if (build && inner_sandbox_path(args, "--build", build, err) < 0)
@@ -78,6 +78,9 @@ int inner_sandbox_take(struct cmd_ctx *ctx, json_t *o, struct strv *args, struct
 	CLEANUP(json_release) json_t *options = inner_sandbox_options(ctx, err);
 	if (!options)
 		return -1;
+	if (json_object_size(options) && !inner_sandbox_own(o))
+		return err_set(err, ERR_USAGE, "--option: the backend '%s' has no options",
+			       json_str(o, "backend", "process"));
 	if (json_object_size(options)) {
 		CLEANUP(free_ptr) char *text = json_dump_str(options);
 		inner_sandbox_word(args, "--options", text);
