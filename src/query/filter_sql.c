@@ -68,7 +68,7 @@ static const struct {
 				    "verdict") " AS v FROM event x WHERE x.action=r.seq AND x.action>0 AND "
 					       "x.kind=101 UNION ALL SELECT CASE x.kind WHEN 102 THEN 'held' WHEN 103 THEN CASE " X_BODY(
 						       "decision") " WHEN 'deny' THEN 'deny' WHEN 'deny_pause' THEN 'deny' WHEN 'kill' THEN 'deny' "
-								   "WHEN 'approve' THEN 'allow' WHEN 'edit' THEN 'allow' END END FROM event x WHERE x.action=r.seq "
+								   "WHEN 'approve' THEN 'allow' WHEN 'edit' THEN 'allow' WHEN 'promote' THEN 'allow' END END FROM event x WHERE x.action=r.seq "
 								   "AND x.action>0 AND x.kind IN (102,103)" },
 	[FIELD_BY] = { NULL,
 		       "SELECT " X_BODY(

@@ -16,11 +16,9 @@ static void filter_texts_add_name(struct strv *out, const char *key, const char 
 
 static bool of_verdict(const char *name, struct strv *out)
 {
-	static const char *const decided[][2] = { { "allow", "approve" },
-						  { "allow", "edit" },
-						  { "deny", "deny" },
-						  { "deny", "deny_pause" },
-						  { "deny", "kill" } };
+	static const char *const decided[][2] = { { "allow", "approve" },   { "allow", "edit" },
+						  { "allow", "promote" },   { "deny", "deny" },
+						  { "deny", "deny_pause" }, { "deny", "kill" } };
 	if (!strcasecmp(name, "held")) /* an event of its own */
 		return false;
 	filter_texts_add_name(out, "verdict", name);

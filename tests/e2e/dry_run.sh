@@ -62,6 +62,18 @@ is "$("$sg" out "$s#$h" 2>/dev/null)" out 'the output is the action'"'"'s now'
 "$sg" verify "$s" >"$t/out" 2>&1
 is $? 0 'the record verifies'
 
+# a rule asks: the decision to apply the result is what allows the action
+printf 'local p = require "sandglass.policy"\nreturn p.rules { default = "boxed", p.ask "touching" { cmd = "touch asked" } }\n' >ask.lua
+s=$("$sg" run -d m.lua --policy ask.lua --name asked -- "$t/repo" 'touch asked' true 2>"$t/out")
+wait_for 20 is_held
+h=$(held)
+"$sg" dry-run "$h" -S "$s" >"$t/out" 2>&1 && "$sg" apply "$h" -S "$s" >"$t/out" 2>&1
+is $? 0 'the result of an asked action is applied'
+wait_for 20 ended
+"$sg" verify "$s" >"$t/out" 2>&1
+is $? 0 'and the record verifies'
+is "$("$sg" events "$s" --filter 'verdict:allow cmd:touch*' | grep -c 'touch asked')" 1 'a filter finds it as allowed'
+
 # the sandbox's processes stand still, then continue
 begin ': held; cat tick' '(while :; do date +%N >tick; sleep 0.02; done) >/dev/null 2>&1 &'
 mkfifo "$t/person" # a client is attached: otherwise the sandbox is frozen as long as the action is pending

@@ -106,7 +106,8 @@ static void put_decided(json_t *o, const json_t *body)
 	const char *d = json_str(body, "decision", "");
 	bool deny =
 		strcmp(d, "deny") == 0 || strcmp(d, "deny_pause") == 0 || strcmp(d, "kill") == 0;
-	if (deny || strcmp(d, "approve") == 0 || strcmp(d, "edit") == 0)
+	if (deny || strcmp(d, "approve") == 0 || strcmp(d, "edit") == 0 ||
+	    strcmp(d, "promote") == 0)
 		facts_add(o, "verdict", deny ? "deny" : "allow");
 	if (strcmp(d, "edit") == 0)
 		facts_add(o, "is", "edited");

@@ -90,7 +90,8 @@ static bool same_intent(const char *a, const char *b)
 static bool verify_order_approves(const json_t *body)
 {
 	const char *decision = body ? json_str(body, "decision", "") : "approve";
-	return !strcmp(decision, "approve") || !strcmp(decision, "edit");
+	return !strcmp(decision, "approve") || !strcmp(decision, "edit") ||
+	       !strcmp(decision, "promote");
 }
 
 static void see_start(struct verify *v, struct verify_action *a, const struct event *ev,

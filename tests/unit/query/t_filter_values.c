@@ -94,7 +94,7 @@ static bool judge(uint64_t agent, uint64_t action)
 					      "{\"verdict\":\"allow\",\"risk\":\"medium\",\"rules\":[{\"verdict\":\"ask\",\"name\":\"r\"}]}" };
 	raw(EV_ACTION_JUDGED, action, agent, action, chance(30) ? "{\"verdict\":\"allow\",\"rules\":[]}" : bodies[chance(ARRAY_LEN(bodies))]);
 	if (chance(40) == 0) {
-		static const char *const decisions[] = { "approve", "edit", "deny", "kill", "\\u0065dit" };
+		static const char *const decisions[] = { "approve", "edit", "promote", "deny", "kill", "\\u0065dit" };
 		CLEANUP(free_ptr) char *body = mem_printf("{\"decision\":\"%s\",\"by\":\"human\"}", decisions[chance(ARRAY_LEN(decisions))]);
 		raw(EV_ACTION_HELD, action, agent, action, "{}");
 		if (chance(3) == 0)

@@ -296,6 +296,7 @@ static void test_order(void)
 		bool good;
 	} cases[] = {
 		{ "asked, approved", 3, { { 101, "verdict", "ask" }, { 103, "decision", "approve" }, { 104, "x", "y" } }, true },
+		{ "asked, its dry run applied", 3, { { 101, "verdict", "ask" }, { 103, "decision", "promote" }, { 104, "x", "y" } }, true },
 		{ "asked, not decided", 2, { { 101, "verdict", "ask" }, { 104, "x", "y" } }, false },
 		{ "never judged", 1, { { 104, "x", "y" } }, false },
 		{ "denied", 2, { { 101, "verdict", "deny" }, { 104, "x", "y" } }, false },
