@@ -40,6 +40,13 @@ like "$("$sg" show "$what" --json | head -1)" '"mode":"branch"' "and its raw req
 "$sg" review reject -S "$id" --hunks a.txt:2 -m 'a debug line' </dev/null >out 2>&1
 is $? 0 "a hunk is left, with a reason"
 like "$("$sg" events "$id" --json | grep review.choice)" '"choice":"leave".*"comment":"a debug line"' "the record says by whom"
+said=$("$sg" events "$id" --json | grep -c review.choice)
+wrong=
+for part in '--hunks a.txt:9' '--hunks nowhere.txt:1,2' '--path nowhere.txt' '--path a.txt --hunks c.txt:7'; do
+	# shellcheck disable=SC2086 # words
+	"$sg" review reject -S "$id" $part </dev/null >out 2>&1 && wrong="$wrong $part"
+done
+is "$wrong $("$sg" events "$id" --json | grep -c review.choice)" " $said" "a file or hunk that is not there is refused, and nothing recorded"
 "$sg" review comment -S "$id" --path a.txt </dev/null >out 2>&1
 is $? 2 "a part without a word about it is refused"
 "$sg" approve "$what" </dev/null >out 2>&1

@@ -119,10 +119,9 @@ int pick_hunks(struct pick *p, const char *word, struct err *err)
 	struct pick_file f = { 0 };
 	if (!colon || colon == word || !parse_word(&f, colon + 1)) {
 		file_release(&f);
-		return err_set(
-			err, ERR_USAGE,
-			"--hunks '%s': say FILE:1,3,5-7, numbered as 'diff' shows the hunks of FILE",
-			word);
+		return err_set(err, ERR_USAGE,
+			       "--hunks: expected FILE:1,3,5-7 (numbers as in 'diff'), got '%s'",
+			       word);
 	}
 	f.path = mem_strndup(word, (size_t)(colon - word));
 	GROW(p->file, p->nr, p->cap);

@@ -50,8 +50,8 @@ void trees_after_action(struct trees *t, uint64_t action);
 
 NODISCARD int trees_merge_command(const struct tree_request *rq, const json_t *opts,
 				  struct err *err);
-/* pick: accepts or rejects one part of the changes, or comments on it; the agent receives the
- * comment. Answered at once. */
+/* Accepts or rejects parts of the changes, or comments on them; the agent receives the comment. 0:
+ * @out is the answer; 1: the ticket is answered once the files and hunks were found. */
 NODISCARD int trees_pick_command(const struct tree_request *rq, const json_t *opts, json_t *out,
 				 struct err *err);
 /* Before @action is approved: what "path" and "hunks" name is all that a merge will take. Nothing

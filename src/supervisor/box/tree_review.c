@@ -7,7 +7,7 @@
 
 #include "luahost/luahost.h"
 #include "supervisor/box/hostrun.h"
-#include "supervisor/box/tree_priv.h"
+#include "supervisor/box/tree_op.h"
 #include "sandbox/workspace/pick.h"
 
 struct review {
@@ -136,44 +136,139 @@ static bool tree_review_tell(struct saying *y)
 	return true;
 }
 
+/* What a review command names, and says of it. */
+struct picking {
+	struct tree_op op; /* first: freed with it */
+	struct pick pick;
+	const char *choice; /* literal or NULL */
+	char *comment;	    /* may be NULL */
+	json_t *who;
+};
+
+static json_t *say_parts(struct picking *k)
+{
+	struct pick *p = &k->pick;
+	struct tree_request rq = k->op.rq;
+	rq.who = k->who;
+	struct saying y = { .rq = &rq, .t = k->op.t, .choice = k->choice, .comment = k->comment };
+	for (size_t i = 0; i < p->paths.nr; i++)
+		say_part(&y, p->paths.item[i], NULL, NULL, 0);
+	for (size_t i = 0; i < p->nr; i++) {
+		if (p->file[i].whole)
+			say_part(&y, p->file[i].path, &p->file[i], NULL, 0);
+		for (size_t n = 0; n < p->file[i].nr; n++)
+			say_part(&y, p->file[i].path, &p->file[i], NULL, p->file[i].hunk[n]);
+		for (size_t n = 0; n < p->file[i].nr_ranges; n++)
+			say_part(&y, p->file[i].path, &p->file[i], &p->file[i].range[n], 0);
+	}
+	json_t *out = json_object();
+	json_put_int(out, "event", (int64_t)y.last);
+	if (y.comment)
+		json_put_flag(out, "told", tree_review_tell(&y));
+	buf_release(&y.where);
+	return out;
+}
+
+static void picking_release(struct picking *k)
+{
+	pick_release(&k->pick);
+	free(k->comment);
+	json_decref(k->who);
+}
+
+/* Is @pattern a file that has changed? */
+static bool picked_file(const char *pattern, const char *repo, const struct ws_view *v)
+{
+	for (size_t i = 0; i < v->nr; i++)
+		if (!ws_state_eq(&v->item[i].base, &v->item[i].now) &&
+		    pick_path_matches(pattern, repo, v->item[i].path))
+			return true;
+	return false;
+}
+
+/* Worker: every file and hunk that is named exists. */
+static void picking_work(struct tree_op *op)
+{
+	struct picking *k = (struct picking *)op;
+	struct trees *t = op->t;
+	struct ws_store st;
+	CLEANUP(free_ptr) bool *found = mem_calloc(k->pick.paths.nr + 1, sizeof(*found));
+	int rc = 0;
+	tree_store(t, &st);
+	for (size_t i = 0; rc == 0 && i < t->nr_layers; i++) {
+		struct ws_view v = WS_VIEW_INIT;
+		struct merge_choices choices = { 0 };
+		rc = tree_view(t, i, UINT64_MAX, &v, &op->err);
+		if (rc == 0)
+			rc = pick_choices(&k->pick, t->layer[i].name, &v, &st, &choices, &op->err);
+		for (size_t n = 0; rc == 0 && n < k->pick.paths.nr; n++)
+			found[n] |= picked_file(k->pick.paths.item[n], t->layer[i].name, &v);
+		merge_choices_release(&choices);
+		ws_view_release(&v);
+	}
+	if (rc == 0)
+		rc = pick_check(&k->pick, &op->err);
+	for (size_t n = 0; rc == 0 && n < k->pick.paths.nr; n++)
+		if (!found[n])
+			rc = err_set(&op->err, ERR_NOENT, "--path: '%s' has not changed",
+				     k->pick.paths.item[n]);
+}
+
+static void picking_done(struct tree_op *op)
+{
+	struct picking *k = (struct picking *)op;
+	tree_op_answer(op, op->err.code == ERR_NONE ? say_parts(k) : NULL);
+	picking_release(k);
+}
+
+/* A screen names the content it shows; numbers and names come from a user. */
+static bool pick_typed(const struct pick *p)
+{
+	bool typed = p->paths.nr > 0;
+	for (size_t i = 0; i < p->nr; i++)
+		typed |= p->file[i].nr > 0;
+	return typed;
+}
+
 int trees_pick_command(const struct tree_request *rq, const json_t *opts, json_t *out,
 		       struct err *err)
 {
 	static const char *const choices[] = { "take", "leave", "open" };
-	struct pick p = PICK_INIT;
-	struct saying y = { .rq = rq,
-			    .t = super_box_trees(rq->s, rq->box),
-			    .comment = json_str(opts, "message", NULL) };
+	struct picking *k = NEW(struct picking);
+	const char *comment = json_str(opts, "message", NULL);
 	size_t said = 0;
+	*k = (struct picking){ .op = { .t = super_box_trees(rq->s, rq->box),
+				       .rq = *rq,
+				       .work = picking_work,
+				       .done = picking_done,
+				       .why = "background",
+				       .cause = rq->cause },
+			       .pick = PICK_INIT };
 	for (size_t i = 0; i < ARRAY_LEN(choices); i++)
 		if (json_object_get(opts, choices[i])) {
-			y.choice = choices[i];
+			k->choice = choices[i];
 			said++;
 		}
-	int rc = y.t ? pick_opts(&p, opts, err)
-		     : err_set(err, ERR_UNSUPPORTED,
-			       "this sandbox's backend gives no access to files");
-	if (rc == 0 && (said > 1 || (!said && !y.comment)))
+	int rc = k->op.t ? pick_opts(&k->pick, opts, err)
+			 : err_set(err, ERR_UNSUPPORTED,
+				   "this sandbox's backend gives no access to files");
+	if (rc == 0 && (said > 1 || (!said && !comment)))
 		rc = err_set(err, ERR_USAGE, "missing option: -m TEXT");
-	if (rc == 0 && pick_all(&p))
+	if (rc == 0 && pick_all(&k->pick))
 		rc = err_set(err, ERR_USAGE, "missing option: --hunks FILE:LIST or --path FILE");
-	for (size_t i = 0; rc == 0 && i < p.paths.nr; i++)
-		say_part(&y, p.paths.item[i], NULL, NULL, 0);
-	for (size_t i = 0; rc == 0 && i < p.nr; i++) {
-		if (p.file[i].whole)
-			say_part(&y, p.file[i].path, &p.file[i], NULL, 0);
-		for (size_t k = 0; k < p.file[i].nr; k++)
-			say_part(&y, p.file[i].path, &p.file[i], NULL, p.file[i].hunk[k]);
-		for (size_t k = 0; k < p.file[i].nr_ranges; k++)
-			say_part(&y, p.file[i].path, &p.file[i], &p.file[i].range[k], 0);
+	k->comment = comment ? mem_strdup(comment) : NULL;
+	k->who = json_incref(rq->who);
+	if (rc == 0 && pick_typed(&k->pick)) {
+		tree_op_start(&k->op);
+		return 1;
 	}
 	if (rc == 0) {
-		json_put_int(out, "event", (int64_t)y.last);
-		if (y.comment)
-			json_put_flag(out, "told", tree_review_tell(&y));
+		json_t *now = say_parts(k);
+		json_object_update(out, now);
+		json_decref(now);
 	}
-	buf_release(&y.where);
-	pick_release(&p);
+	picking_release(k);
+	free(k);
 	return rc;
 }
 
