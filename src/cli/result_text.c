@@ -143,9 +143,9 @@ static void result_text_hold(const json_t *result, struct buf *out)
 	CLEANUP(buf_release) struct buf filter = BUF_INIT;
 	json_get_bytes(json_object_get(result, "hold"), &filter);
 	if (filter.len)
-		buf_printf(out, "actions that match %s wait for a person", buf_cstr(&filter));
+		buf_printf(out, "breakpoint: %s", buf_cstr(&filter));
 	else
-		buf_puts(out, "no actions wait for the sake of a hold");
+		buf_puts(out, "no breakpoint");
 }
 
 /* Files as they were. */
@@ -189,7 +189,7 @@ bool result_text_of(struct cmd_ctx *ctx, const json_t *result, struct buf *out)
 			   result_text_number(result, "event"));
 	else if (!strcmp(name, "review") && result_text_number(result, "event"))
 		buf_printf(out, "recorded as #%" PRId64 "%s", result_text_number(result, "event"),
-			   json_flag(result, "told", false) ? ", its agent is told" : "");
+			   json_flag(result, "told", false) ? "; its agent is notified" : "");
 	else if (!strcmp(name, "merge") && (json_array_size(json_object_get(result, "targets")) ||
 					    json_object_get(result, "boxes")))
 		result_text_merged(ctx, result, out);

@@ -131,8 +131,8 @@ int live_open(const char *text, bool watch, struct control_client **out, struct 
 		rc = live_by_path(shared ? shared : text, &o, out, err);
 	else if (rc == 0 && !ids.nr && text)
 		rc = err_set(err, ERR_NOENT,
-			     "session '%s' is not running\n'sandglass show %s' shows how it ended.",
-			     text, text);
+			     "session '%s' is not running\n'sandglass ls' lists the sessions.",
+			     text);
 	else if (rc == 0 && !ids.nr)
 		rc = err_set(err, ERR_NOENT,
 			     "no running session found\nStart one with 'sandglass run FILE'.");

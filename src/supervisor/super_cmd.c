@@ -159,19 +159,20 @@ static int cmd_stop(struct ask_for *a, json_t *out, struct err *err)
 static int cmd_say(struct ask_for *a, json_t *out, struct err *err)
 {
 	uint64_t id;
-	struct buf text = BUF_INIT;
+	CLEANUP(buf_release) struct buf text = BUF_INIT;
 	(void)out;
 	if (command_args_agent(a, &id, err) < 0)
 		return -1;
 	for (size_t i = 1; command_args_word(a, i); i++)
 		buf_printf(&text, "%s%s", i > 1 ? " " : "", command_args_word(a, i));
+	if (strspn(buf_cstr(&text), " \t\n") == text.len)
+		return err_set(err, ERR_USAGE, "the message is empty");
 	json_t *body = json_object();
 	json_put_str(body, "text", buf_cstr(&text));
 	json_put(body, "who", json_incref(a->rq->who));
 	record_append_json(a->s->record, EV_AGENT_SAY, a->rq->cause, id, 0, 0, body);
 	if (a->s->host)
 		luahost_message(a->s->host, id, buf_cstr(&text), a->rq->who);
-	buf_release(&text);
 	return 0;
 }
 
@@ -400,7 +401,11 @@ static int cmd_review(struct ask_for *a, json_t *out, struct err *err)
 	CLEANUP(json_release) json_t *o = command_line_opts(a->line);
 	if (choices[c][1])
 		json_put_flag(o, choices[c][1], true);
-	struct tree_request rq = { .s = a->s, .box = id, .cause = a->rq->cause, .who = a->rq->who };
+	struct tree_request rq = { .s = a->s,
+				   .box = id,
+				   .ticket = a->rq->ticket,
+				   .cause = a->rq->cause,
+				   .who = a->rq->who };
 	return trees_pick_command(&rq, o, out, err);
 }
 

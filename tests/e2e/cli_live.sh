@@ -78,8 +78,8 @@ like "$("$sg" state -S "${two%??}")" '^paused' 'by a beginning of the id'
 no=$(held "$two")
 "$sg" deny "$no" -S two -m 'not today' >"$t/out" 2>&1
 is "$? $(cat "$t/out")" "0 denied #$no" 'deny'
-like "$("$sg" hold -S two)" '^actions that match kind:exec wait for a person$' 'hold says what it holds'
-like "$("$sg" hold -S two --clear)" '^no actions wait for the sake of a hold$' 'and when it holds nothing'
+like "$("$sg" hold -S two)" '^breakpoint: kind:exec$' 'hold says what it holds'
+like "$("$sg" hold -S two --clear)" '^no breakpoint$' 'and when it holds nothing'
 "$sg" continue -S two
 is $? 0 'clear the hold, continue'
 wait_for 10 ended "$two"

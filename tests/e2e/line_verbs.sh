@@ -57,13 +57,13 @@ for v in "hold cmd~plain|cmd~plain" "pause script|pause" "step|step" "freeze wor
 	ok $? "typed: ${v%%|*}"
 done
 says 'merge'
-wait_for 30 shows line 'several boxes are open \(work, other\): say which one, its name follows the command'
+wait_for 30 shows line 'several sandboxes are open \(work, other\): name one after the command'
 ok $? 'with several sandboxes one must be named, and the message lists them'
 says "rollback $act"
-wait_for 30 shows line 'several boxes are open \(work, other\): say which one with --box NAME'
+wait_for 30 shows line 'several sandboxes are open \(work, other\): name one with --box NAME'
 ok $? 'and how'
 says 'freeze nowhere'
-wait_for 30 shows line "no box 'nowhere' in this session; boxes: work, other"
+wait_for 30 shows line "sandbox 'nowhere' not found; sandboxes: work, other"
 ok $? 'an unknown sandbox: the known ones are listed'
 says 'freeze work other'
 wait_for 30 shows line "failed: .*'other'"

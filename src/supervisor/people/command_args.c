@@ -77,11 +77,11 @@ static int command_args_several(const struct ask_for *a, struct err *err)
 	CLEANUP(buf_release) struct buf known = BUF_INIT;
 	const struct command *c = a->line->command;
 	known_boxes(a->s, &known);
-	return err_set(err, ERR_USAGE, "several boxes are open (%s): %s", buf_cstr(&known),
-		       c && strstr(c->options, "--box ") ? "say which one with --box NAME"
+	return err_set(err, ERR_USAGE, "several sandboxes are open (%s): %s", buf_cstr(&known),
+		       c && strstr(c->options, "--box ") ? "name one with --box NAME"
 		       : c && strstr(c->options, "--all ")
-			       ? "say which one, its name follows the command, or --all"
-			       : "say which one, its name follows the command");
+			       ? "name one after the command, or use --all"
+			       : "name one after the command");
 }
 
 int command_args_box(struct ask_for *a, const char *name, uint64_t *out, struct err *err)
@@ -96,8 +96,8 @@ int command_args_box(struct ask_for *a, const char *name, uint64_t *out, struct 
 		return 0;
 	CLEANUP(buf_release) struct buf known = BUF_INIT;
 	known_boxes(a->s, &known);
-	return err_set(err, ERR_NOENT, "no box '%s' in this session; %s%s", name,
-		       known.len ? "boxes: " : "none is open in it now", buf_cstr(&known));
+	return err_set(err, ERR_NOENT, "sandbox '%s' not found; %s%s", name,
+		       known.len ? "sandboxes: " : "none is open now", buf_cstr(&known));
 }
 
 int command_args_one_box(struct ask_for *a, const char *name, uint64_t *out, struct err *err)
