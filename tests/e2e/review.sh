@@ -31,7 +31,7 @@ wait_for 10 shows 'fleet'
 keys ':review' Enter
 wait_for 10 shows 'hunk 3'
 ok $? "the review lists files and hunks"
-sees '4 take .4 not seen. +0 leave' "all are taken, none was seen"
+sees '4 accepted .4 not seen. +0 rejected' "all are taken, none was seen"
 keys j
 keys j
 keys Space
@@ -116,12 +116,12 @@ ok $? "u undoes that"
 sees 'files are as they were at #[0-9]+: [0-9]+ change' "and the screen says what became of the files"
 "$sg" stop -S "$id" >/dev/null 2>&1
 wait_for 10 sh -c "! '$sg' ls --json | grep -q running"
-wait_for 10 shows "session $id has ended"
+wait_for 10 shows "$id has ended"
 ok $? "the console says that it has ended"
 keys ':review' Enter
 wait_for 5 shows 'hunk 3'
 keys a
-wait_for 5 shows "read only: 'sandglass merge $id/work' takes it"
+wait_for 5 shows "read only: 'sandglass merge $id/work' merges it"
 ok $? "a review of what has ended names the command that merges it, and asks nothing before"
 "$sg" verify "$id" >/dev/null
 is $? 0 "the session verifies"

@@ -44,7 +44,7 @@ if command -v tmux >/dev/null; then
 	shows() { tm capture-pane -p >"$t/screen"; grep -qE -- "$1" "$t/screen"; }
 	merges() { "$sg" merge "$1" --to "$2" >"$t/out" 2>&1; }
 	tm -f /dev/null new-session -d -x 120 -y 36 "LC_ALL=C.UTF-8 $sg run $t/work.lua -- --repo $repo; read x"
-	wait_for 60 shows 'ended; merge and undo still work'
+	wait_for 60 shows "ended; 'sandglass merge' and 'undo' work"
 	ok $? "a console shows a session to its end and stays"
 	seen=$("$sg" ls | grep -o 's-[a-z0-9]*' | head -1)
 	wait_for 60 merges "$seen" seen

@@ -152,6 +152,8 @@ static void cmdline_unknown(struct ui *ui, const char *word, const char *rest)
 		ui_say(ui, ROLE_ERROR, "in another terminal: %s", line);
 	else if (ui_is_setting(word))
 		ui_say(ui, ROLE_ERROR, "'%s' is a setting: :set %s (Tab completes)", word, word);
+	else if (verb_find(word) != VERB_NONE)
+		ui_say(ui, ROLE_ERROR, ":%s takes no arguments", word);
 	else if (near)
 		ui_say(ui, ROLE_ERROR, "unknown command '%s'; did you mean '%s'?", word, near);
 	else

@@ -127,7 +127,7 @@ static void search_go(struct ui *ui, int by, bool here)
 	struct view *top = ui_top(ui);
 	struct looked l = { 0 };
 	if (!f->needle) {
-		ui_say(ui, ROLE_DIM, "nothing is searched for: / begins");
+		ui_say(ui, ROLE_DIM, "no search yet: / starts one");
 		return;
 	}
 	if (top->ops->look)

@@ -513,7 +513,7 @@ static void say_deciding(struct ui *ui, const char *const *words, const json_t *
 		       : json_flag(o, "pause", false) ? "denied; agent pauses: c continues it"
 						      : "denied; agent continues";
 	ui_say(ui, ROLE_DIM, "#%s %s%s", words[1], what,
-	       session && strstr(what, "matches") ? session : "");
+	       session && strstr(what, "match ") ? session : "");
 }
 
 /* The status line until the answer arrives. */
@@ -560,6 +560,13 @@ static void say_sending(struct ui *ui, size_t source, const char *const *words, 
 		}
 	if (strcmp(word, "budget") == 0)
 		ui_say(ui, ROLE_DIM, "budget extended; its agents continue");
+	else if (strcmp(word, "review") == 0 && nr > 1)
+		ui_say(ui, ROLE_DIM, "review: %s",
+		       strcmp(words[1], "accept") == 0	 ? "accepted"
+		       : strcmp(words[1], "reject") == 0 ? "rejected"
+		       : strcmp(words[1], "comment") == 0
+			       ? "comment recorded; the agent reads it before its next turn"
+			       : "undecided again");
 	else
 		ui_say(ui, ROLE_DIM, "%s%s%s", word, nr > 1 ? " " : "", nr > 1 ? words[1] : "");
 }

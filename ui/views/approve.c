@@ -153,9 +153,11 @@ static size_t exact_action(struct text *t, const json_t *req, const char *comman
 	if (command)
 		return exact_lines(t, ROLE_CMD, command, strlen(command), "$");
 	if (json_object_get(req, "path")) {
-		size_t lines = exact_field(t, req, "path", "");
+		/* 'put' copies from the host into the sandbox, everything else out of it */
+		bool in = strcmp(kind, "put") == 0;
+		size_t lines = exact_field(t, req, in ? "host_path" : "path", "");
 		if (json_object_get(req, "host_path"))
-			exact_field(t, req, "host_path", "->");
+			exact_field(t, req, in ? "path" : "host_path", "->");
 		return lines;
 	}
 	const char *what = action_what(req, a);
@@ -297,7 +299,7 @@ static void approve_reasons(struct text *t, const json_t *held, const json_t *ju
 		one_rule(t, rule, strcmp(json_str(rule, "verdict", ""), verdict) != 0);
 	}
 	if (json_flag(judged, "by_default", false) || json_array_size(rules) == 0)
-		text_putf(t, ROLE_HELD, "%-5s no rule matched: the default of this box%s%s",
+		text_putf(t, ROLE_HELD, "%-5s no rule matched: the default of this sandbox%s%s",
 			  json_str(judged, "default", verdict),
 			  *json_str(judged, "default_file", "") ? ", " : "",
 			  json_str(judged, "default_file", ""));

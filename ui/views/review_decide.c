@@ -195,7 +195,8 @@ static void review_decide_discard(struct review *v, struct ui *ui)
 		ui_ask(ui,
 		       arena_printf(
 			       v->arena,
-			       "discard all changes of %s, taken or left; type its name: ", v->box),
+			       "discard all changes of %s, accepted or rejected; type its name: ",
+			       v->box),
 		       &on, review_decide_discarded);
 }
 
@@ -246,7 +247,7 @@ static void review_decide_planned(void *self, const json_t *result, const struct
 	else
 		buf_printf(&text, "applies cleanly to the working files of %s; nothing was touched",
 			   json_array_size(targets) > 1 ? "all repositories"
-							: json_str(t, "branch", "its folder"));
+							: json_str(t, "branch", "its directory"));
 	const json_t *skipped = json_object_get(t, "skipped");
 	if (clean && json_array_size(skipped))
 		buf_printf(&text, "; %zu left out: %s", json_array_size(skipped),
@@ -312,7 +313,8 @@ static void ask_how(struct ui *ui, const char *key)
 	const struct subject on = review_decide_about(v);
 	if (v->waits)
 		ui_choose(ui,
-			  arena_printf(v->arena, "let the script merge what is taken (%s)?  (y/n)",
+			  arena_printf(v->arena,
+				       "let the script merge the accepted changes (%s)?  (y/n)",
 				       v->wanted),
 			  "yn", &on, let_merge);
 	else
@@ -334,11 +336,12 @@ static void review_decide_accept(struct review *v, struct ui *ui)
 		       "read only: 'sandglass approve %s#%" PRIu64 "' lets the script merge it",
 		       s->model.id, v->waits);
 	else if (!ui_may_act(ui, v->source))
-		ui_say(ui, ROLE_WARN, "read only: 'sandglass merge %s/%s' takes it", s->model.id,
+		ui_say(ui, ROLE_WARN, "read only: 'sandglass merge %s/%s' merges it", s->model.id,
 		       v->box);
 	else if (v->take == 0)
 		ui_say(ui, ROLE_WARN,
-		       v->waits ? "nothing is taken: n refuses the merge" : "nothing is taken");
+		       v->waits ? "nothing is accepted: n denies the merge"
+				: "nothing is accepted");
 	else if (v->unseen)
 		ui_choose(ui, "you have not seen all accepted changes to the end: continue?  (y/n)",
 			  "yn", &on, ask_how);
@@ -391,12 +394,16 @@ bool review_key(void *self, struct ui *ui, uint32_t key)
 		v->side = !v->side;
 	else if (key == 'W')
 		v->no_blanks = !v->no_blanks;
+	else if (key == 'z' && !ui_may_act(ui, v->source) && ui_source(ui, v->source) &&
+		 !ui->replay)
+		ui_say(ui, ROLE_WARN, "read only: 'sandglass undo -S %s' undoes the last merge",
+		       ui_source(ui, v->source)->model.id);
 	else if (key == 'z')
 		ui_send(ui, v->source, undo, NULL);
 	else if (key == 'r')
 		review_check_again(v, ui);
 	else if (key == 'n' && v->waits)
-		ui_ask(ui, "refuse the merge; why, for the agent: ", &on, review_decide_refused);
+		ui_ask(ui, "deny the merge; why, for the agent: ", &on, review_decide_refused);
 	else if (key == 'a')
 		review_decide_accept(v, ui);
 	else

@@ -167,13 +167,13 @@ static void paint_head(struct review *v, struct area a)
 		p->hunk == PART_WHOLE ? "" : arena_printf(v->arena, "hunk %u of %u", p->hunk, of);
 	const char *said = p->said && choice != PART_OPEN
 				   ? arena_printf(v->arena, "%s by %s %s",
-						  choice == PART_TAKE ? "taken" : "left", p->who,
-						  fmt_hms(v->arena, p->ts_us))
+						  choice == PART_TAKE ? "accepted" : "rejected",
+						  p->who, fmt_hms(v->arena, p->ts_us))
 				   : "undecided";
 	if (p->hunk == PART_WHOLE && !p->alone)
 		said = "";
 	else if (!p->said && choice != PART_OPEN)
-		said = choice == PART_TAKE ? "taken by you" : "left by you";
+		said = choice == PART_TAKE ? "accepted by you" : "rejected by you";
 	CLEANUP(buf_release) struct buf clean = BUF_INIT;
 	sanitize_line(said, strlen(said), 0, &clean);
 	int n = text_cells(buf_cstr(&clean), a.g->ascii) + text_cells(which, a.g->ascii) + 5;
@@ -199,9 +199,9 @@ static void paint_foot(struct review *v, struct area a)
 			  : NULL);
 	/* most important keys first: the help has those that do not fit */
 	const char *const keys[] = {
-		v->waits ? "a let it merge.." : "a accept..",
-		v->waits ? "n refuse.." : "z undo",
-		"Space take, leave",
+		v->waits ? "a approve.." : "a merge..",
+		v->waits ? "n deny.." : "z undo",
+		"Space accept, reject",
 		"M comment",
 		"e edit",
 		"r check",
@@ -245,7 +245,7 @@ void review_paint(const void *self, const struct ui *ui, struct area a)
 	draw_title(a, 0, v->no_blanks ? "review  blanks hidden" : "review", right,
 		   ARRAY_LEN(right));
 	put_rule(a, 1, NULL, ROLE_RULE,
-		 v->nr ? arena_printf(v->arena, "%s  %zu take (%zu not seen)  %zu leave",
+		 v->nr ? arena_printf(v->arena, "%s  %zu accepted (%zu not seen)  %zu rejected",
 				      changes_sum(v->change, v->nr, v->arena), v->take, v->unseen,
 				      v->leave)
 		       : NULL);

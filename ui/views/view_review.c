@@ -350,20 +350,13 @@ static void view_review_go(void *self, struct ui *ui, uint64_t where)
 }
 
 static const char *const view_review_own[] = {
-	"Space", "take or leave",
-	"t x",	 "take, leave",
-	"M c",	 "comment, for the agent",
-	"e",	 "edit before the merge..",
-	"Enter", "who changed it, and when",
-	"=",	 "old and new side by side",
-	"W",	 "hide blanks, show them",
-	"J K",	 "scroll a line",
-	"r",	 "run the checks again",
-	"a",	 "yes: merge it back..",
-	"n",	 "no, to a script's merge..",
-	"z",	 "undo the last merge",
-	"D",	 "discard all of it..",
-	NULL,
+	"Space", "accept or reject",	     "t x", "accept, reject",
+	"M c",	 "comment, for the agent",   "e",   "edit before the merge..",
+	"Enter", "who changed it, and when", "=",   "old and new side by side",
+	"W",	 "hide blanks, show them",   "J K", "scroll a line",
+	"r",	 "run the checks again",     "a",   "merge the accepted..",
+	"n",	 "deny a script's merge..",  "z",   "undo the last merge",
+	"D",	 "discard all of it..",	     NULL,
 };
 
 /* A part at the left; it decides nothing. */

@@ -237,8 +237,8 @@ static void add_contents(struct tree_view *v, struct source *s, const char *path
 		text_puts(
 			&v->text, ROLE_DIM,
 			e->op == ' '
-				? "as in the base: the record holds its name and hash, not its bytes"
-				: "the record holds its name and hash, not its bytes");
+				? "as in the base: the recording holds its name and hash, not its bytes"
+				: "the recording holds its name and hash, not its bytes");
 		return;
 	}
 	if ((e->mode & TREE_MODE_KIND) == TREE_MODE_LINK) {
@@ -392,7 +392,7 @@ static const char *view_tree_kind_of(const struct file_entry *e)
 {
 	switch (e->mode & TREE_MODE_KIND) {
 	case TREE_MODE_DIR:
-		return "folder";
+		return "dir";
 	case TREE_MODE_LINK:
 		return "link";
 	default:
@@ -683,7 +683,7 @@ static void view_tree_as_text(const void *self, struct ui *ui, struct buf *out)
 	}
 }
 
-static const char *const view_tree_own[] = { "h l", "out of a folder, into it", "J K",
+static const char *const view_tree_own[] = { "h l", "out of a directory, into it", "J K",
 					     "scroll a line", NULL };
 
 const struct view_ops view_tree = {
