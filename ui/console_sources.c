@@ -108,8 +108,7 @@ void console_say_gone(struct console *c)
 			ui_say(&c->ui, ROLE_ERROR, "%s %s: %s", id, m->how, why);
 		else if (is == 2)
 			ui_say(&c->ui, ROLE_DIM,
-			       "%s has ended; 'sandglass merge' and 'undo' work%s",
-			       id, others);
+			       "%s has ended; 'sandglass merge' and 'undo' work%s", id, others);
 		else
 			/* what the screens say of it stays (ui_lost_text) */
 			ui_say(&c->ui, ROLE_WARN, "%s", "");

@@ -34,14 +34,16 @@ try 'a process in a user namespace of its own' unshare --user --map-current-user
 try 'one that is root there' unshare --user --map-root-user
 try 'a process in a PID namespace of its own' unshare --user --map-current-user --pid --fork
 [ "$(id -u)" = 0 ] && try 'a process of root in a PID namespace' unshare --pid --fork
-# (named after a live process, or a session that starts meanwhile removes it as an orphan)
+# (locked like a launcher's, or a session that starts meanwhile removes it as an orphan)
 grouped() {
 	local dir
 	for dir in /sys/fs/cgroup /sys/fs/cgroup/memory /sys/fs/cgroup/unified; do
 		[ -w "$dir/cgroup.procs" ] && mkdir -p "$dir/sandglass-$$/b1" 2>/dev/null && break
 	done
+	exec 8<"$dir/sandglass-$$" && flock 8
 	(echo "$BASHPID" >"$dir/sandglass-$$/b1/cgroup.procs" && exec "$@")
 	local rc=$?
+	exec 8<&-
 	rmdir "$dir/sandglass-$$/b1" "$dir/sandglass-$$" 2>/dev/null
 	return $rc
 }
