@@ -238,11 +238,13 @@ test-agents: deps
 	@$(MAKE) $(CORES) --no-print-directory all
 	@tests/npm/agents.sh $B/agents
 	@tests/npm/python.sh $B/py
+	@tests/npm/clients.sh $B/clients
 	@SANDGLASS=$(abspath $B/sandglass) tests/e2e/agents.sh
 	@SANDGLASS=$(abspath $B/sandglass) AGENTS_DIR=$(abspath $B/agents) tests/e2e/agents_terminal.sh
 	@SANDGLASS=$(abspath $B/sandglass) LONG=1 tests/e2e/agents_cases.sh
 	@SANDGLASS=$(abspath $B/sandglass) tests/e2e/agents_files.sh
 	@SANDGLASS=$(abspath $B/sandglass) tests/e2e/serve_py.sh
+	@SANDGLASS=$(abspath $B/sandglass) CLIENTS_ALL=1 tests/e2e/clients.sh
 
 test-long:
 	@B=$B tests/deps.sh

@@ -342,6 +342,8 @@ int tool_main(int argc, char **argv)
 		return tool_ends(argv + 1);
 	if (argc > 4 && strcmp(argv[0], "tty") == 0)
 		return tool_tty(argv + 1);
+	if (argc == 3 && strcmp(argv[0], "connect") == 0)
+		return tool_connect(argv[1], argv[2]);
 	int status = tool_answer(argc, argv, &out);
 	return fd_write_all(1, out.data, out.len, &lost) < 0 ? 1 : status;
 }

@@ -10,5 +10,6 @@ int tool_main(int argc, char **argv);
 int tool_answer(int argc, char **argv, struct buf *out);
 int tool_tty(char **argv);  /* tty.c: what follows the verb, at least a command's first word */
 int tool_ends(char **argv); /* ends.c: the same */
+int tool_connect(const char *host, const char *port); /* connect.c */
 
 #endif

@@ -356,6 +356,15 @@ static void egress_conn_ask(struct egress_conn *c)
 		egress_conn_answer(c, w.listed, "not on the list of hosts");
 }
 
+static void egress_conn_refuse_port(struct egress_conn *c)
+{
+	char why[EGRESS_HOST_MAX + 80];
+	snprintf(why, sizeof why, "port %u is allowed only if the list names it: '%s:%u'",
+		 c->head.port, c->host, c->head.port);
+	egress_conn_refuse(c, 403, "http_request_denied", "port",
+			   c->head.connect || c->e->http ? why : "plain http is not allowed");
+}
+
 static void egress_conn_on_head(struct egress_conn *c)
 {
 	const char *why;
@@ -373,10 +382,7 @@ static void egress_conn_on_head(struct egress_conn *c)
 		egress_conn_refuse(c, 403, "http_request_denied", "name",
 				   "the host is not a name (addresses are not allowed)");
 	} else if (!egress_port_ok(c->e, c->host, &c->head)) {
-		egress_conn_refuse(c, 403, "http_request_denied", "port",
-				   c->head.connect || c->e->http
-					   ? "the port is not on the list of ports"
-					   : "plain http is not allowed");
+		egress_conn_refuse_port(c);
 	} else if (!frame_body(c, 0)) {
 		egress_conn_refuse(c, 400, "http_request_error", "malformed",
 				   "the body is not chunked as it should be");

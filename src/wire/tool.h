@@ -5,7 +5,7 @@
  *   sandglass-guest --tool VERB ARGUMENT...  <input  >answer
  *
  *  1. Answer: u8 0 and the verb's answer; or u8 code (enum err_code, never 0) and a line of text.
- *     The exit status is 0 or 1. Rules 8, 10, and 12 have no answer: they become or run a command.
+ *     The exit status is 0 or 1. Rules 8, 10, 12, and 13 have no answer: they become or run a command, or pass bytes on.
  *  2. list ROOT          input: u64 digest (or nothing). answer: u64 digest, then, unless it equals
  *                        the given one, the manifest (wire/manifest.h). The digest names the
  *                        manifest as a whole.
@@ -44,11 +44,15 @@
  *                        command is stopped while its output files DIR/o and DIR/e are too far
  *                        ahead of DIR/r, the numbers of bytes fetched from both. DIR/z exists while
  *                        it is stopped; to signal the command, remove DIR/z first and send SIGCONT
- *                        after the signal. */
+ *                        after the signal.
+ * 13. connect HOST PORT  asks the egress proxy of the sandbox for a connection, then passes bytes
+ *                        between it and descriptors 0 and 1, as a ProxyCommand of ssh. A refusal
+ *                        is 1 and a line on stderr with its reason. */
 #ifndef WIRE_TOOL_H
 #define WIRE_TOOL_H
 
 #define TOOL_OPTION "--tool"
-enum { TOOL_MAX_IN = 1 << 30, TOOL_PIECE = 8 << 20 };
+/* the egress proxy of a sandbox, on its loopback */
+enum { TOOL_MAX_IN = 1 << 30, TOOL_PIECE = 8 << 20, TOOL_PROXY_PORT = 3128 };
 
 #endif

@@ -14,6 +14,7 @@
 #include "sandbox/common/seccomp.h"
 #include "wire/keeper.h"
 #include "wire/launch.h"
+#include "wire/machine.h"
 
 enum { TMP_BYTES = 256 << 20, SHM_BYTES = 64 << 20, CLOSE_MS = 15000 };
 
@@ -87,11 +88,15 @@ static void process_cell_ahead(void *self, json_t *result, const struct err *err
 static void confine_ahead(struct cell *c)
 {
 	struct guest_rule *extra = mem_calloc(c->roots.nr + 1, sizeof(*extra));
-	for (size_t i = 0; i < c->roots.nr; i++)
-		extra[i] = (struct guest_rule){ .path = c->roots.item[i],
-						.access = GUEST_READ | GUEST_EXEC };
+	size_t nr = 0;
+	for (; nr < c->roots.nr; nr++)
+		extra[nr] = (struct guest_rule){ .path = c->roots.item[nr],
+						 .access = GUEST_READ | GUEST_EXEC };
+	if (c->net) /* ssh reaches the proxy through it (wire/tool.h 13) */
+		extra[nr++] = (struct guest_rule){ .path = MACHINE_TOOL,
+						   .access = GUEST_READ | GUEST_EXEC };
 	struct guest_attach a = {
-		.extra = extra, .nr_extra = c->roots.nr, .unconfined_ok = true, .part = ATTACH_AHEAD
+		.extra = extra, .nr_extra = nr, .unconfined_ok = true, .part = ATTACH_AHEAD
 	};
 	guest_attach(c->guest, &a, process_cell_ahead, c);
 	free(extra);
@@ -330,6 +335,7 @@ struct cell *cell_new(struct loop *l, struct launcher *la, const struct cell_spe
 			    .worker = -1 };
 	pthread_mutex_init(&c->lock, NULL);
 	c->key = cell_key(s);
+	c->net = s->net;
 	for (size_t i = 0; i < s->nr_roots; i++)
 		strv_push(&c->roots, s->roots[i]);
 	c->info = json_object();

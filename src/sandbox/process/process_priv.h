@@ -63,6 +63,7 @@ struct cell {
 	void *self;
 	char *key;
 	struct strv roots; /* of the key */
+	bool net;	   /* of the key */
 	uint64_t box;	   /* the launcher's number */
 	int keeper_pid;	   /* 0 before the launcher has answered; so are keeper and guest */
 	int keeper_pidfd, guest_pidfd;

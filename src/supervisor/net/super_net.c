@@ -5,8 +5,10 @@
 
 #include "base/fd.h"
 #include "proxy/egress.h"
+#include "wire/machine.h"
+#include "wire/tool.h"
 
-enum { PROXY_PORT = 3128 };
+enum { PROXY_PORT = TOOL_PROXY_PORT };
 
 struct net {
 	struct super *s;
@@ -66,7 +68,10 @@ void net_env(struct strv *env)
 		       "YARN_HTTP_PROXY", "YARN_HTTPS_PROXY" /* yarn 2 and later read no other */ };
 	static const char *const fixed[] = {
 		"NO_PROXY=localhost,127.0.0.1,::1", "no_proxy=localhost,127.0.0.1,::1",
-		"NODE_USE_ENV_PROXY=1" /* else fetch and http of node read none of the above */
+		"NODE_USE_ENV_PROXY=1", /* else fetch and http of node read none of the above */
+		/* ssh reads no proxy variable */
+		"GIT_SSH_COMMAND=ssh -o 'ProxyCommand=" MACHINE_TOOL " " TOOL_OPTION
+		" connect %h %p'"
 	};
 	for (size_t i = 0; i < ARRAY_LEN(name); i++) {
 		CLEANUP(free_ptr)
@@ -232,6 +237,7 @@ static const char *cut_words(const char *why)
 		   { "sni", "the TLS handshake names another host" },
 		   { "idle", "no byte for 15 minutes" },
 		   { "bytes", "more bytes than a connection may carry" },
+		   { "port", "the port is allowed only if the list names it: HOST:PORT" },
 		   { "full", "too many connections at once" } };
 	for (size_t i = 0; i < ARRAY_LEN(of); i++)
 		if (!strcmp(of[i].why, why))
@@ -242,6 +248,8 @@ static const char *cut_words(const char *why)
 static void super_net_on_ended(void *self, uint64_t ticket, const struct egress_end *e)
 {
 	struct net *n = self;
+	if (!ticket && e->host && cut_words(e->why)) /* refused before the policy check */
+		boxes_refused(n->s->boxes, n->box, 0, e->host, e->port, cut_words(e->why));
 	for (struct conn *c = n->conns; c; c = c->next) {
 		if (c->ticket != ticket)
 			continue;
