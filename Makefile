@@ -30,7 +30,7 @@ ALL_CFLAGS := -std=gnu17 -D_GNU_SOURCE -DSANDGLASS_VERSION='"$(VERSION)"' -DSAND
 LDFLAGS_ALL := -pie -Wl,-z,relro,-z,now,-z,noexecstack -Wl,--as-needed -pthread $(LDSAN) $(LDFLAGS)
 
 # --- archives -----------------------------------------------------------------------------------------------------
-FOLDERS := base wire loop record query http action sandbox proxy control phrase app launcher keeper guest script
+FOLDERS := base wire loop record query http action sandbox proxy control phrase app launcher keeper guest script tls
 # what only the main program has
 app_DIRS := luahost secrets models hosted web exchange sessions check catalog suite inside mcp supervisor ops serve login \
 	terminal cli
@@ -57,7 +57,8 @@ LIBS_loop := -luv
 LIBS_record := $(SQLITE_LIBS) -lgit2
 LIBS_ALL := -larchive -lgit2 $(SQLITE_LIBS) -lcurl -lseccomp -lvterm -luv -ljansson -lsodium -lutf8proc -lncursesw -ltinfo -lm -lutil
 
-PROGRAMS := sandglass sandglass-replay sandglass-launcher sandglass-keeper sandglass-guest sandglass-host
+PROGRAMS := sandglass sandglass-replay sandglass-launcher sandglass-keeper sandglass-guest sandglass-host \
+	sandglass-tls
 BINS := $(addprefix $B/,$(PROGRAMS) sandglass-guest.gz)
 
 .PHONY: all
@@ -129,6 +130,9 @@ $B/sandglass-replay: $B/ui/replay_main.o $B/libui.a $(call lib,phrase query read
 	$(call link,$< $(GROUP) $(filter %.a,$^) $(UNGROUP) $(SQLITE_LIBS) $(LIBS_base) -lvterm -lncursesw -ltinfo)
 $B/sandglass-host: $(call objs,$(call main_src,script)) $(call lib,script wire base)
 	$(call link,$(call objs,$(call main_src,script)) $(GROUP) $(filter %.a,$^) $(UNGROUP) -llua5.4 -lseccomp $(LIBS_base) -lm)
+
+$B/sandglass-tls: $(call objs,$(call main_src,tls)) $(call lib,tls wire base)
+	$(call link,$(call objs,$(call main_src,tls)) $(GROUP) $(filter %.a,$^) $(UNGROUP) -lssl -lcrypto -lseccomp $(LIBS_base))
 
 # Launcher, keeper and guest are static: they run where our libraries are not.
 STATIC_CFLAGS := $(filter-out -fPIE -fsanitize=% -fno-sanitize-recover=%,$(ALL_CFLAGS))
@@ -314,7 +318,8 @@ MAN := $(addprefix $(DESTDIR)$(PREFIX)/share/man/,man1/sandglass.1 man3/sandglas
 install: all
 	install -d $(DESTDIR)$(PREFIX)/bin $(LIBEXEC) $(SHARE)
 	install $B/sandglass $B/sandglass-replay $(DESTDIR)$(PREFIX)/bin/
-	install $B/sandglass-launcher $B/sandglass-keeper $B/sandglass-guest $B/sandglass-host $(LIBEXEC)/
+	install $B/sandglass-launcher $B/sandglass-keeper $B/sandglass-guest $B/sandglass-host \
+		$B/sandglass-tls $(LIBEXEC)/
 	install -m 644 $B/sandglass-guest.gz $(LIBEXEC)/
 	cp -R lua $(SHARE)/
 	install -m 644 plugins/deepagents/sandglass_backend.py $(SHARE)/

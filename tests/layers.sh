@@ -15,10 +15,10 @@ supervisor/core luahost secrets models hosted web cli/lib exchange sessions chec
 supervisor/net supervisor/telemetry inside mcp
 supervisor/box supervisor/trial supervisor/people ops supervisor serve terminal login
 cli/front cli
-launcher keeper guest script
+launcher keeper guest script tls
 '
 # programs of their own: they see base and wire only, and nobody else sees them
-programs=' launcher keeper guest script '
+programs=' launcher keeper guest script tls '
 # what sandglass-replay is linked with sees nothing that can run
 replay='phrase ui/term ui/model ui/rows ui/frame ui/views ui: base/text base wire record/read query phrase'
 # "directory directory file includes": all includes from one directory into another
@@ -64,7 +64,7 @@ lauxlib.h|^src/script/
 lualib.h|^src/script/
 curl/|^src/http/
 archive.h|^src/(sandbox/container/tar|exchange/unzip)
-seccomp.h|^src/(sandbox|script|launcher|guest)/
+seccomp.h|^src/(sandbox|script|launcher|guest|tls)/
 ncurses.h|^ui/term/term_curses\.c
 curses.h|^ui/term/term_curses\.c
 vterm.h|^ui/
