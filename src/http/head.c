@@ -34,14 +34,21 @@ static const char *head_first_line(char *line, struct http_ask *a)
 	*version++ = 0;
 	if (!*line || strlen(line) > METHOD_MAX || strspn(line, head_token) != strlen(line))
 		return "the method is none";
-	if (!strncmp(target, "http://", 7)) {
+	a->connect = !strcmp(line, "CONNECT");
+	if (a->connect) {
+		a->authority = target;
+		a->authority_len = strlen(target);
+		if (!strchr(target, ':') || strpbrk(target, "/?#@%"))
+			return "the target is not a host and a port";
+		target += a->authority_len;
+	} else if (!strncmp(target, "http://", 7)) {
 		a->authority = target + 7;
 		a->authority_len = strcspn(a->authority, "/");
 		target += 7 + a->authority_len;
 	}
-	if (*target != '/' || strlen(target) > TARGET_MAX)
+	if ((*target != '/' && !a->connect) || strlen(target) > TARGET_MAX)
 		return "the target is not a path";
-	for (const char *c = target; *c; c++)
+	for (const char *c = a->connect ? a->authority : target; *c; c++)
 		if ((unsigned char)*c <= 0x20 || (unsigned char)*c >= 0x7f)
 			return "the target is not a path";
 	a->old = !strcmp(version, "HTTP/1.0");

@@ -4,7 +4,7 @@
  *  1. Lines end with CRLF; no line is continued; a name is a token that the colon follows at once;
  *  values hold no controls.
  *  2. The target is a path ("/..."), of "http://HOST/...", as proxies are asked, what follows HOST
- *  (authority); HTTP/1.1 has exactly one Host.
+ *  (authority), or for CONNECT "HOST:PORT"; HTTP/1.1 has exactly one Host.
  *  3. A body has either one Content-Length of digits or "Transfer-Encoding: chunked" (HTTP/1.1
  *  only), never both.
  * Source: RFC 9112. Fuzzed (tests/fuzz/f_http_head.c). Any thread. */
@@ -23,6 +23,7 @@ struct http_ask {
 	char *method, *target; /* inside text */
 	const char *authority; /* HOST of a target with one, not terminated; NULL */
 	size_t authority_len;
+	bool connect; /* CONNECT: authority is HOST:PORT, target is empty */
 	struct http_header field[HTTP_FIELDS_MAX]; /* names in lower case, inside text */
 	size_t nr;
 	bool old;   /* HTTP/1.0: knows no chunks */

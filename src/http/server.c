@@ -48,6 +48,7 @@ struct http_visit { /* a connection; as a visit it lives in BUSY */
 	bool tell;    /* DEAD: the owner does not know yet */
 	bool drained; /* the owner will be notified of this from the loop */
 	bool begun;   /* a stream of the owner's is under way */
+	char *host;   /* of a connection from elsewhere; NULL: the client names it */
 	void *tag;
 };
 
@@ -82,6 +83,7 @@ static void visit_free(struct http_visit *v)
 	buf_release(&v->body);
 	buf_release(&v->out);
 	http_ask_release(&v->ask);
+	free(v->host);
 	free(v);
 }
 
@@ -317,6 +319,14 @@ static bool http_server_take_head(struct http_visit *v)
 	v->last = !v->ask.keep;
 	v->chunks = (struct http_chunks){ 0 };
 	v->state = BODY;
+	if (v->ask.connect && (v->host || !v->server->ops->connect)) {
+		http_server_refuse(v, 405, "CONNECT is not served here");
+		return false;
+	}
+	if (v->host && !v->ask.authority) {
+		v->ask.authority = v->host;
+		v->ask.authority_len = strlen(v->host);
+	}
 	if (v->ask.length > v->server->body_max) {
 		http_server_refuse(v, 413, "the body of the request is too long");
 		return false;
@@ -359,7 +369,10 @@ static void http_server_take_in(struct http_visit *v)
 		if (!http_server_take_body(v))
 			break;
 		v->state = BUSY;
-		v->server->ops->request(v->server->self, v);
+		if (v->ask.connect)
+			v->server->ops->connect(v->server->self, v);
+		else
+			v->server->ops->request(v->server->self, v);
 	}
 	v->inside = false;
 	if (v->state == LINGER)
@@ -431,25 +444,31 @@ static void http_server_on_late(void *self)
 	http_server_die(self);
 }
 
+void http_server_add(struct http_server *s, int sock, const char *host)
+{
+	if (s->nr >= HTTP_CLIENTS_MAX) {
+		close(sock);
+		return;
+	}
+	struct http_visit *v = NEW(struct http_visit);
+	*v = (struct http_visit){ .next = s->visits, .server = s, .sock = sock };
+	v->host = host ? mem_strdup(host) : NULL;
+	v->timer = loop_timer_new(s->loop, http_server_on_late, v);
+	v->kick = loop_timer_new(s->loop, http_server_on_kick, v);
+	v->watch = loop_fd_new(s->loop, sock, LOOP_READ, http_server_on_socket, v);
+	s->visits = v;
+	s->nr++;
+	http_server_limit(v);
+}
+
 static void on_accept(void *self, int fd, unsigned events)
 {
 	struct http_server *s = self;
 	int yes = 1, sock;
 	(void)events;
 	while ((sock = accept4(fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK)) >= 0) {
-		if (s->nr >= HTTP_CLIENTS_MAX) {
-			close(sock);
-			continue;
-		}
 		setsockopt(sock, IPPROTO_TCP, TCP_NODELAY, &yes, sizeof(yes));
-		struct http_visit *v = NEW(struct http_visit);
-		*v = (struct http_visit){ .next = s->visits, .server = s, .sock = sock };
-		v->timer = loop_timer_new(s->loop, http_server_on_late, v);
-		v->kick = loop_timer_new(s->loop, http_server_on_kick, v);
-		v->watch = loop_fd_new(s->loop, sock, LOOP_READ, http_server_on_socket, v);
-		s->visits = v;
-		s->nr++;
-		http_server_limit(v);
+		http_server_add(s, sock, NULL);
 	}
 	if (errno == EMFILE || errno == ENFILE || errno == ENOMEM || errno == ENOBUFS) {
 		loop_fd_events(s->watch, 0);

@@ -8,7 +8,8 @@
  *  2. Bounds: HTTP_CLIENTS_MAX connections, body_max bytes of a body, a minute for a request to
  *     arrive and for a client to take the answer, HTTP_QUEUE_MAX bytes that it has not taken. A
  *     client that exceeds them gets an error status, or is cut off.
- *  3. No TLS, no compression, no ranges: a front end that has them may stand before it.
+ *  3. No TLS, no compression, no ranges: a front end that has them may stand before it
+ *     (http_server_add).
  *
  * The owner decides which clients may ask. Loop thread only; callbacks may call everything here. */
 #ifndef HTTP_SERVER_H
@@ -25,6 +26,8 @@ enum { HTTP_CLIENTS_MAX = 256, HTTP_QUEUE_MAX = 64 << 20 };
 struct http_server_ops {
 	void (*request)(void *self, struct http_visit *v);
 	void (*gone)(void *self, struct http_visit *v);
+	/* A CONNECT request, in place of request(). NULL: refused with a 405. */
+	void (*connect)(void *self, struct http_visit *v);
 	/* All written bytes were sent (http_queued is 0 again). May be NULL. */
 	void (*drained)(void *self, struct http_visit *v);
 };
@@ -38,6 +41,9 @@ NODISCARD int http_server_new(struct http_server **out, struct loop *l, const ch
  * NULL. */
 struct http_server *http_server_on(struct loop *l, int listener, size_t body_max,
 				   const struct http_server_ops *ops, void *self);
+/* Takes a connection that was accepted elsewhere, non-blocking. What it asks for with a path alone
+ * has the authority @host. */
+void http_server_add(struct http_server *s, int sock, const char *host);
 /* Ends all connections, without gone(). Not from a callback. */
 void http_server_free(struct http_server **s);
 uint16_t http_server_port(const struct http_server *s);

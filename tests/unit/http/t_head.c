@@ -49,6 +49,24 @@ static void accepted(void)
 	}
 }
 
+static void connects(void)
+{
+	struct http_ask a;
+	const char *why = NULL;
+	int status = 0;
+	static const char text[] = "CONNECT a.example:443 HTTP/1.1\r\nHost: a.example:443\r\n\r\n";
+	if (ok(http_ask_parse(text, sizeof text - 1, &a, &status, &why) == 1, "CONNECT: %s", why ? why : "")) {
+		ok(a.connect && a.authority_len == 13 && !memcmp(a.authority, "a.example:443", 13), "its host and port");
+		is_str(a.target, "", "and no path");
+		http_ask_release(&a);
+	}
+	static const char *const bad[] = { "/a:1", "http://a:1/", "a", "me@a:1", "a:1/b", "a%2e:1" };
+	for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+		CLEANUP(free_ptr) char *ask = mem_printf("CONNECT %s HTTP/1.1\r\nHost: a\r\n\r\n", bad[i]);
+		ok(http_ask_parse(ask, strlen(ask), &a, &status, &why) == -1, "no target of CONNECT: %s", bad[i]);
+	}
+}
+
 static void refused(void)
 {
 	static const struct {
@@ -138,6 +156,7 @@ static void chunked(const char *what, const char *text, const char *want)
 int main(void)
 {
 	accepted();
+	connects();
 	refused();
 	chunked("two", "3\r\nabc\r\nA;x=y\r\n0123456789\r\n0\r\n\r\n", "abc0123456789.");
 	chunked("none", "0\r\n\r\n", ".");
