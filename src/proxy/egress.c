@@ -25,7 +25,7 @@ static void accept_waiting(struct egress *e, bool refuse)
 		}
 		if (e->nr_conns == 0)
 			loop_timer_set(e->sweep, SWEEP_MS, SWEEP_MS);
-		egress_conn_new(e, client);
+		egress_conn_new(e, client, NULL);
 	}
 }
 
@@ -144,6 +144,15 @@ void egress_answer(struct egress *e, uint64_t ticket, bool allow, const char *wh
 			egress_conn_answer(e->conn[i], allow, why);
 			return;
 		}
+}
+
+void egress_take(struct egress *e, int fd, const char *target)
+{
+	CLEANUP(free_ptr)
+	char *head = mem_printf("CONNECT %s HTTP/1.1\r\nHost: %s\r\n\r\n", target, target);
+	if (e->nr_conns == 0)
+		loop_timer_set(e->sweep, SWEEP_MS, SWEEP_MS);
+	egress_conn_new(e, fd, head);
 }
 
 size_t egress_conns(const struct egress *e)

@@ -84,6 +84,8 @@ struct egress_opts {
 /* Takes @listener (any listening stream socket, non-blocking). Never NULL. */
 struct egress *egress_new(struct loop *l, int listener, const struct egress_opts *o,
 			  const struct egress_ops *ops, void *self);
+/* Takes @fd, a non-blocking connection whose request CONNECT @target was read elsewhere. */
+void egress_take(struct egress *e, int fd, const char *target);
 /* Closes everything; no callbacks follow. */
 void egress_free(struct egress **e);
 /* Answers a ticket, also from inside ops->ask. @why goes to the box when it is a no ("not on the

@@ -589,7 +589,7 @@ void egress_conn_check(struct egress_conn *c, int64_t now_us)
 	egress_conn_leave(c);
 }
 
-void egress_conn_new(struct egress *e, int fd)
+void egress_conn_new(struct egress *e, int fd, const char *head)
 {
 	struct egress_conn *c = NEW(struct egress_conn);
 	c->e = e;
@@ -600,11 +600,14 @@ void egress_conn_new(struct egress *e, int fd)
 	c->client_events = LOOP_READ;
 	c->client_watch = loop_fd_new(e->loop, fd, LOOP_READ, on_client, c);
 	set_deadline(c, head_us);
+	c->busy++;
 	if (e->nr_conns > e->max_conns) {
-		c->busy++;
 		egress_conn_refuse(c, 503, "connection_limit_reached", "full",
 				   "too many connections at once");
-		egress_conn_advance(c);
-		egress_conn_leave(c);
+	} else if (head) {
+		buf_puts(&c->up, head);
+		egress_conn_on_head(c);
 	}
+	egress_conn_advance(c);
+	egress_conn_leave(c);
 }

@@ -64,7 +64,8 @@ struct egress {
 	int64_t full_since_us; /* 0 = there is room */
 };
 
-void egress_conn_new(struct egress *e, int fd); /* takes @fd */
+/* Takes @fd. @head: what its client has sent already, NULL: nothing. */
+void egress_conn_new(struct egress *e, int fd, const char *head);
 void egress_conn_close(struct egress_conn *c, const char *why);
 void egress_conn_answer(struct egress_conn *c, bool allow, const char *why);
 void egress_conn_check(struct egress_conn *c, int64_t now_us); /* its time may be over */

@@ -2,6 +2,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/fd.h"
 #include "proxy/egress.h"
@@ -358,6 +359,14 @@ void net_attach(struct net *n, struct box *b)
 			n->s, NULL,
 			"driver '%s' cannot give a box in profile %s a way out through the proxy",
 			b->driver->name, b->profile);
+}
+
+void net_connect(struct net *n, int fd, const char *target)
+{
+	if (n->egress)
+		egress_take(n->egress, fd, target);
+	else
+		close(fd); /* the sandbox isn't open yet */
 }
 
 void net_free(struct net **np)

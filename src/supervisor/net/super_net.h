@@ -16,6 +16,9 @@ void net_disallow(struct super *s, const struct policy **rules); /* sets it to N
 /* @host: the allowed hosts. The proxy starts with net_attach, when the sandbox is open. */
 struct net *net_new(struct super *s, uint64_t box, const char *const *host, size_t nr);
 void net_attach(struct net *n, struct box *b);
+/* Takes @fd, a client's connection that asked for CONNECT @target ("HOST:PORT"): as if it had asked
+ * at the proxy. */
+void net_connect(struct net *n, int fd, const char *target);
 void net_free(struct net **n);
 
 #endif
