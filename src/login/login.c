@@ -19,21 +19,14 @@
 
 enum { FILE_MAX = 1 << 20, SOON_S = 300, AGAIN_S = 60, REFRESH_S = 60 };
 
-static const char *const claude_refresh[] = { "claude", "auth", "status", NULL };
-
-static const struct login_kind login_kinds[] = {
-	{ "claude", ".claude/.credentials.json", claude_refresh, "claude auth login",
-	  "Anthropic offers this login for ordinary use of Claude Code by its subscriber. Only the unmodified program 'claude' gets it." },
-};
-
 const struct login_kind *login_kind_at(size_t i)
 {
-	return i < ARRAY_LEN(login_kinds) ? &login_kinds[i] : NULL;
+	return i < login_kinds_nr ? &login_kinds[i] : NULL;
 }
 
 const struct login_kind *login_kind_find(const char *name)
 {
-	for (size_t i = 0; i < ARRAY_LEN(login_kinds); i++)
+	for (size_t i = 0; i < login_kinds_nr; i++)
 		if (!strcmp(login_kinds[i].name, name))
 			return &login_kinds[i];
 	return NULL;
@@ -102,17 +95,6 @@ static json_t *read_json(const char *path, struct err *err)
 	return o;
 }
 
-static void put_account(json_t *login)
-{
-	const char *home = getenv("HOME");
-	CLEANUP(free_ptr) char *path = path_join(home ? home : "/", ".claude.json");
-	struct err none = ERR_INIT;
-	CLEANUP(json_release) json_t *own = read_json(path, &none);
-	const json_t *account = json_object_get(own, "oauthAccount");
-	json_put_str(login, "account", json_str(account, "emailAddress", NULL));
-	json_put_str(login, "organization", json_str(account, "organizationName", NULL));
-}
-
 int login_add(const struct login_kind *k, const char *file, const char *secret, json_t **out,
 	      struct err *err)
 {
@@ -124,15 +106,12 @@ int login_add(const struct login_kind *k, const char *file, const char *secret, 
 	json_put_str(login, "secret", secret);
 	if (!secret) {
 		CLEANUP(json_release) json_t *own = read_json(path, err);
-		const json_t *oauth = json_object_get(own, "claudeAiOauth");
 		if (!own || login_read(login, &t, err) < 0) {
 			json_decref(login);
 			return err_wrap(err, "login '%s'", k->name);
 		}
 		login_token_wipe(&t);
-		json_put_str(login, "plan", json_str(oauth, "subscriptionType", NULL));
-		json_put_str(login, "tier", json_str(oauth, "rateLimitTier", NULL));
-		put_account(login);
+		k->describe(own, login);
 	}
 	*out = login;
 	return 0;
@@ -144,15 +123,15 @@ int login_read(const json_t *login, struct login_token *out, struct err *err)
 {
 	const char *path = json_str(login, "file", "");
 	CLEANUP(json_release) json_t *own = read_json(path, err);
-	const json_t *oauth = json_object_get(own, "claudeAiOauth");
-	const char *token = json_str(oauth, "accessToken", "");
+	const struct login_kind *k = login_kind_find(json_str(login, "name", ""));
+	int64_t expires_us = 0;
+	const char *token = own && k ? k->token(own, &expires_us) : "";
 	*out = (struct login_token){ 0 };
 	if (!own)
 		return -1;
 	if (!*token)
 		return err_set(err, ERR_DENIED, "'%s' holds no login", path);
-	out->token = mem_strdup(token);
-	out->expires_us = json_int(oauth, "expiresAt", 0) * 1000;
+	*out = (struct login_token){ .token = mem_strdup(token), .expires_us = expires_us };
 	return 0;
 }
 

@@ -23,10 +23,20 @@ struct login_kind {
 	/* program and words that refresh it without a model call; NULL none */
 	const char *const *refresh;
 	const char *again; /* what a user types when it is gone */
+	/* variable with the address of a gateway that stands for the vendor's host; NULL none */
+	const char *url_variable;
 	const char *terms; /* what the vendor says about its use */
+	/* The token in the vendor's file: borrows from @own, "" none; @expires_us 0: unknown. */
+	const char *(*token)(const json_t *own, int64_t *expires_us);
+	/* Adds "plan", "account", and what else a placeholder needs. */
+	void (*describe)(const json_t *own, json_t *login);
 };
 const struct login_kind *login_kind_find(const char *name); /* NULL: none */
 const struct login_kind *login_kind_at(size_t i);	    /* NULL past the end */
+
+/* login_kinds.c */
+extern const struct login_kind login_kinds[];
+extern const size_t login_kinds_nr;
 
 struct login_token {
 	char *token;
