@@ -829,6 +829,7 @@ function sg.secret(name) end
 ---@field header table<string, string|sg.Secret|(string|sg.Secret)[]>?
 ---@field basic { user: string?, password: sg.Secret }?
 ---@field login string?               # a login named by 'sandglass login add': sends its token with each request
+---@field tls boolean?                # the route's name is a host: TLS for https://NAME through this proxy ends here
 
 ---@class sg.ProxyOpts
 ---@field name string?
@@ -862,7 +863,7 @@ function sg.proxy(o) end
 ---@field agent "claude"|"codex"|"opencode"|"gemini"|"pi"|"deepagents"|"amp"|"cursor"|"copilot"|"custom"|string   # or FILE.lua: your own profile
 ---@field task string?                # required without `terminal`
 ---@field terminal { cols: integer?, rows: integer?, xpixel: integer?, ypixel: integer?, env: table<string, string>?, args: string[]?, record_input: "off"|"counts"|"full"|nil }?  # use the agent's own interface in a terminal that clients attach to; `args` are the agent's
----@field login { name: string, plan: string?, tier: string? }?  # with `terminal`: a login named by 'sandglass login add'
+---@field login { name: string, plan: string?, tier: string?, account: string?, account_id: string?, url: string? }?  # with `terminal`: a login named by 'sandglass login add'
 ---@field name string?
 ---@field model string?               # provider:name (default: from the agent's profile)
 ---@field program string?             # path in the sandbox (default: found on its PATH)

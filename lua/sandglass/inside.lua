@@ -6,7 +6,7 @@
 --   name of it), wake(x, box)? (before it is started again with x.session), late_history? (ACP: it shows a session that it has loaded
 --   after it says that it has) } }, best? (one of them), settings? (files of its own that are rules),
 --   credential?, server? (of one whose model is its maker's server: the variable that the box must have, and HOST:PORT)
---   host? (of its maker's API, for a login),
+--   host? (of its maker's API, for a login), route? (to it, as in sg.proxy; without one the provider's),
 --   terminal? { argv(x), env(x)?, files(x)?, asks?, again?, kept? } (in its own interface). again: the arguments that continue its
 --   own session; the user's arguments are then left out. kept: the session's place below its home. x.args: the user's arguments.
 --   x.chosen: a model was chosen. x.login { plan, tier }: it uses a login of its maker's, with a placeholder in its files.
@@ -24,6 +24,7 @@ local tell = require "sandglass.inside.told"
 local wires = require "sandglass.inside.wire"
 local home = require "sandglass.inside.home"
 local terminal = require "sandglass.inside.terminal"
+local certificate = require "sandglass.inside.certificate"
 local call, fail = rt.call, rt.fail
 local type, pairs, ipairs, pcall, error, tostring = type, pairs, ipairs, pcall, error, tostring
 
@@ -171,11 +172,21 @@ local function open_box(r)
   return box
 end
 
+-- The route of an agent that uses a login: its maker's host by name. profile.route: what differs from a provider's (its own paths,
+-- TLS that ends at the proxy).
+local function login_route(r)
+  local own = r.profile.route
+  if not own then return { provider = r.provider, login = r.o.login.name } end
+  local route = { login = r.o.login.name, url = r.o.login.url or "https://" .. r.profile.host }
+  for k, v in pairs(own) do route[k] = v end
+  return route
+end
+
 local function first_box(r)
   local o = r.o
   r.px = not r.how.plain and proxy.proxy {
     name = r.profile.name, tool_gate = o.tool_gate, prompt_host = o.prompt_host,
-    routes = o.login and { [r.profile.host] = { provider = r.provider, login = o.login.name } } or { model = { provider = r.provider } },
+    routes = o.login and { [r.profile.host] = login_route(r) } or { model = { provider = r.provider } },
   }
   r.x = {
     program = o.program or r.how.program or r.profile.program, command = o.command, path = o.path, task = o.task, model = r.model,
@@ -412,12 +423,19 @@ local function in_terminal(r)
   rt.tell("agent.state", { state = "run" })
   local env = terminal.environment(environment(r), o, r.box)
   local argv = r.how.argv(r.x)
-  local res, err = terminal.run(r.box, r.name, argv, env, o)
+  local function start(words)
+    if r.x.login and r.profile.route and r.profile.route.tls then
+      local there, why = certificate.write(r.box, r.x.home)
+      if not there then return nil, why end
+    end
+    return terminal.run(r.box, r.name, words, env, o)
+  end
+  local res, err = start(argv)
   while not res and err.code == "interrupted" do   -- its supervisor died, and the session was resumed
     local own = terminal.own_session(r.box, r.x.home, r.how)
     local how = own and " with its own session" .. (#r.x.args > 0 and ", without the arguments given to it" or "") or ""
     wake_step(r, "terminal", "the agent starts again" .. how, err.code)
-    res, err = terminal.run(r.box, r.name, own and terminal.again(r.how, r.x, own) or argv, env, o)
+    res, err = start(own and terminal.again(r.how, r.x, own) or argv)
   end
   if not res then return nil, err end
   local how = res.signal and "killed by " .. res.signal or nil

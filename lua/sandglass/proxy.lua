@@ -11,7 +11,7 @@ local proxy_mt
 local PROXY = check.spec("sg.ProxyOpts", { name = "string", routes = "table", tool_gate = "boolean", budget = "table", prompt_host = "string" })
 local ROUTE = check.spec("sg.ProxyRoute", {
   provider = "string", url = "string", speak = "string", git = "boolean", rewrite = "boolean", allow = "list",
-  header = "table", basic = "table", login = "string",
+  header = "table", basic = "table", login = "string", tls = "boolean",
 })
 local BUDGET = { usd = "number", tokens = "integer", calls = "integer" }
 

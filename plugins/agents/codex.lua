@@ -1,6 +1,46 @@
 -- Codex. Its own sandbox is off: the box is the wall.
 local launch = require "sandglass.inside.launch"
 local terminal = require "sandglass.inside.terminal"
+local certificate = require "sandglass.inside.certificate"
+local p = require "sandglass.text".sg.json
+local to64 = require "sandglass.runtime".core.to64
+
+local function base64url(s) return (to64(s):gsub("[+/=]", { ["+"] = "-", ["/"] = "_", ["="] = "" })) end
+
+-- Its config when it uses a ChatGPT login: the provider is its own, over https to its maker's host, where our proxy ends TLS.
+local function login_config(x)
+  return ([[
+approval_policy = "on-request"
+sandbox_mode = "danger-full-access"
+check_for_update_on_startup = false
+cli_auth_credentials_store = "file"
+%s
+[analytics]
+enabled = false
+
+[projects."/workspace"]
+trust_level = "trusted"
+]]):format(x.chosen and ("model = %q"):format(x.model) or "")
+end
+
+local FAR = 4102444800   -- a token that expires then is never refreshed
+
+-- A JWT that the program takes for its login; the proxy knows it by its last part.
+local function jwt(x, claims)
+  claims.exp, claims["https://api.openai.com/auth"] = FAR, {
+    chatgpt_plan_type = x.login.plan, chatgpt_account_id = x.login.account_id, chatgpt_user_id = "user-sandglass",
+  }
+  return base64url(p.encode { alg = "none", typ = "JWT" }) .. "." .. base64url(p.encode(claims)) .. "." .. x.key
+end
+
+local function login_file(x)
+  return p.encode {
+    auth_mode = "chatgpt", OPENAI_API_KEY = p.null, last_refresh = "2099-01-01T00:00:00Z",
+    tokens = {
+      id_token = jwt(x, { email = x.login.account }), access_token = jwt(x, {}), refresh_token = "none", account_id = x.login.account_id,
+    },
+  }
+end
 
 local function config(x, more)
   return (more .. [[
@@ -25,6 +65,11 @@ end
 return {
   name = "codex", about = "Codex (npm @openai/codex)", program = "codex", versions = "0.169.0, codex-acp 2.6.0 (with 0.166.0)",
   install = "npm install @openai/codex", speak = "openai", provider = "openai", model = "gpt-5",
+  host = "chatgpt.com",
+  -- what its interface asks besides the model: its account, its plan, its limits
+  route = { speak = "openai", tls = true, allow = {
+    "GET /backend-api/wham/*", "GET /backend-api/ps/*", "GET /backend-api/codex/models",
+  } },
   argv = function(x)
     local argv = { x.program, "exec" }
     if x.again then argv[3], argv[4] = "resume", "--last" end
@@ -44,7 +89,13 @@ return {
   terminal = {
     again = { "resume", "--last" }, kept = ".codex/sessions",
     argv = function(x) return terminal.words(x, "--no-daemon") end,
+    env = function(x)
+      if not x.login then return {} end
+      local ca = x.home .. "/" .. certificate.path
+      return { HTTPS_PROXY = x.proxy, CODEX_CA_CERTIFICATE = ca, NODE_EXTRA_CA_CERTS = ca, SANDGLASS_PLACEHOLDER = false }
+    end,
     files = function(x)
+      if x.login then return { [".codex/config.toml"] = login_config(x), [".codex/auth.json"] = login_file(x) } end
       return { [".codex/config.toml"] = config(x, 'approval_policy = "on-request"\nsandbox_mode = "danger-full-access"\n') }
     end,
   },

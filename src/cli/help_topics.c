@@ -90,6 +90,7 @@ static const char help_topics_variables[] =
 	"  PAGER, GIT_PAGER     for long output, and for 'diff'\n"
 	"  VISUAL, EDITOR       for 'approve --edit' and the console\n"
 	"  HTTPS_PROXY          proxy for models and pages; also ALL_PROXY and NO_PROXY\n"
+	"  SANDGLASS_CHATGPT_URL  a gateway that stands for https://chatgpt.com in Codex logins\n"
 	"  SSL_CERT_FILE        trusted authorities; also CURL_CA_BUNDLE\n"
 	"  DOCKER_HOST          the container engine; also CONTAINER_HOST\n"
 	"  TMPDIR, TZ           temporary directory; time zone of displayed times\n"

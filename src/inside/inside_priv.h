@@ -31,6 +31,7 @@ struct proxies {
 	struct proxy *first;
 	struct flow *flows;
 	const struct policy *rules; /* lets the routes through */
+	struct net *net;	    /* the sandbox's way out; NULL: it has none */
 	bool dead;
 };
 
@@ -43,6 +44,7 @@ struct flow {
 	/* path behind the route's name; query "" or "?..." without a key */
 	char *method, *path, *query;
 	struct buf body;
+	struct buf packed;	  /* the body as it came, if that was compressed */
 	struct effector effector; /* of its action */
 	uint64_t action;	  /* 0: none is open */
 	struct action *running;
@@ -132,6 +134,12 @@ void flow_credentials(struct flow *f, void (*done)(struct flow *f, const char *w
 bool flow_login_refused(struct flow *f, void (*done)(struct flow *f, const char *why));
 void flow_forget(struct flow *f); /* no credential will come */
 
+/* Records that a request was refused. */
+void proxy_incident(struct proxy *p, const char *method, const char *path, const char *why);
+
+/* --- tls_route.c --- */
+void proxy_on_connect(void *self, struct http_visit *v);
+
 /* --- model_flow.c --- */
 /* Rule 4. True: an older flow continues for it. */
 bool model_again(struct proxies *all, struct flow *f);
@@ -153,8 +161,17 @@ void tools_free(struct proxy *p);
  * event, 0 none. */
 uint64_t tools_caller(const struct proxies *all, const json_t *argv, const char **how_out);
 
+/* --- packed_body.c --- */
+/* Unpacks the body, which came with Content-Encoding @coding (may be NULL), to at most @max bytes.
+ * NULL, or why it can't be read (static). */
+const char *packed_body_open(struct flow *f, const char *coding, size_t max);
+/* The body was changed: it goes on plain. */
+void packed_body_changed(struct flow *f);
+
 /* --- plain_flow.c --- */
 void plain_begin(struct flow *f);
+/* On the list of its route, or any GET and HEAD where the route has none. */
+bool plain_allowed(const struct flow *f);
 void plain_gone(struct flow *f);
 void plain_drop(struct flow *f);
 

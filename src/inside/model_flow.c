@@ -244,6 +244,7 @@ static void model_flow_ask_again(struct flow *f)
 	f->req = again;
 	buf_reset(&f->body);
 	json_dump_buf(again, &f->body);
+	packed_body_changed(f);
 	f->before_begun = f->answer.begun;
 	f->before_items = f->answer.items;
 	answer_release(&f->answer);
@@ -346,6 +347,7 @@ static void on_own(struct flow *f, const char *why)
 static void model_flow_send_it(struct flow *f)
 {
 	struct super *s = model_flow_super_of(f);
+	const struct buf *sent = f->packed.len ? &f->packed : &f->body;
 	record_sent(f);
 	strv_push(&f->headers, "accept-encoding: identity");
 	struct http_handler on = { .head = model_flow_on_head,
@@ -356,8 +358,8 @@ static void model_flow_send_it(struct flow *f)
 		.method = f->method,
 		.url = f->url,
 		.headers = (const char *const *)f->headers.item,
-		.body = f->body.len ? f->body.data : NULL,
-		.body_len = f->body.len,
+		.body = sent->len ? sent->data : NULL,
+		.body_len = sent->len,
 		.first_us = 600 * INT64_C(1000000),
 		.idle_us = 300 * INT64_C(1000000),
 	};
@@ -532,6 +534,7 @@ static void model_flow_change(struct flow *f)
 	}
 	buf_reset(&f->body);
 	json_dump_buf(f->req, &f->body);
+	packed_body_changed(f);
 }
 
 void model_begin(struct flow *f)

@@ -57,6 +57,9 @@ static void plain_flow_on_head(void *self, const struct http_head *head)
 	struct flow *f = self;
 	const char *type = http_header(head, "content-type");
 	f->status = head->status;
+	f->refused = head->status == 401 && f->token; /* none of it reaches the sandbox */
+	if (f->refused)
+		return;
 	f->rewrite = json_flag(f->route, "rewrite", false) &&
 		     !http_header(head, "content-encoding") && type &&
 		     (strstr(type, "json") || strstr(type, "html"));
@@ -69,11 +72,15 @@ static void plain_flow_on_head(void *self, const struct http_head *head)
 static void plain_flow_on_data(void *self, const void *bytes, size_t len)
 {
 	struct flow *f = self;
+	if (f->refused)
+		return;
 	if (!f->rewrite)
 		flow_write(f, bytes, len);
 	else if (f->whole.len + len <= REWRITE_MAX)
 		buf_append(&f->whole, bytes, len);
 }
+
+static void on_known(struct flow *f, const char *why);
 
 static void plain_flow_on_end(void *self, const struct http_end *end)
 {
@@ -83,6 +90,13 @@ static void plain_flow_on_end(void *self, const struct http_end *end)
 	if (!end->status) {
 		json_decref(body);
 		flow_fail(f, 502, end->text);
+		return;
+	}
+	if (f->refused) {
+		json_decref(body);
+		if (!flow_login_refused(f, on_known))
+			flow_fail(f, 529,
+				  "the login on the host is no longer valid; log in again there");
 		return;
 	}
 	json_put_int(body, "status", end->status);
@@ -117,9 +131,10 @@ static void on_known(struct flow *f, const char *why)
 				   .end = plain_flow_on_end,
 				   .self = f };
 	if (why) {
-		flow_fail(f, 502, why);
+		flow_fail(f, json_str(f->route, "login", NULL) ? 529 : 502, why);
 		return;
 	}
+	f->refused = false;
 	strv_push(&f->headers, "accept-encoding: identity");
 	struct http_request r = {
 		.method = f->method,
@@ -182,8 +197,7 @@ static bool plain_flow_glob_match(const char *pattern, const char *text)
 			     !strcmp(text + strlen(text) - strlen(star + 1), star + 1)));
 }
 
-/* On the route's list, or any GET and HEAD where it has none. */
-static bool plain_flow_allowed(const struct flow *f)
+bool plain_allowed(const struct flow *f)
 {
 	const json_t *list = json_object_get(f->route, "allow"), *e;
 	size_t i;
@@ -266,7 +280,7 @@ void plain_begin(struct flow *f)
 	const char *why = NULL;
 	f->plain = true;
 	f->url = mem_printf("%s%s%s", json_str(f->route, "url", ""), f->path, f->query);
-	if (!plain_flow_allowed(f))
+	if (!plain_allowed(f))
 		why = "this route does not allow that";
 	else if (git)
 		why = push_request(&f->push, f->method, f->path, f->query, f->body.data,

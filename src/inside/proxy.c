@@ -391,6 +391,7 @@ void flow_free(struct flow *f)
 	json_decref(f->face);
 	wipe_headers(f);
 	buf_release(&f->body);
+	buf_release(&f->packed);
 	buf_release(&f->whole);
 	buf_release(&f->held);
 	secrets_free(&f->sent);
@@ -412,7 +413,7 @@ bool flow_action_over(struct flow *f)
 	return true;
 }
 
-static void proxy_incident(struct proxy *p, const char *method, const char *path, const char *why)
+void proxy_incident(struct proxy *p, const char *method, const char *path, const char *why)
 {
 	json_t *body = json_object();
 	json_put_str(body, "proxy", json_str(p->spec, "name", ""));
@@ -489,6 +490,8 @@ static const char *wrong_key(const struct proxy *p, const struct http_ask *ask,
 			continue;
 		if (!strncasecmp(value, "bearer ", 7))
 			value += 7;
+		if (strstr(value, ".sk-sg-")) /* the form of a JWT, with it as the signature */
+			value = strrchr(value, '.') + 1;
 		if (!proxy_is_key(p, value))
 			return !strncmp(value, "sk-sg-", 6)
 				       ? "the placeholder of another box"
@@ -529,7 +532,13 @@ static void begin_model(struct flow *f, const struct http_ask *ask, const char *
 	struct err none = ERR_INIT;
 	const char *why = wrong_key(f->proxy, ask, in_query),
 		   *coding = http_ask_field(ask, "content-encoding");
-	if (!speak_path(json_str(f->route, "dialect", ""), f->method, f->path, &f->speak)) {
+	if (http_ask_field(ask, "upgrade") && !strcmp(f->method, "GET")) {
+		turn_down(f, 426, "only plain HTTP requests pass here");
+		return;
+	}
+	bool model = speak_path(json_str(f->route, "dialect", ""), f->method, f->path, &f->speak);
+	bool listed = !model && json_object_get(f->route, "allow") && plain_allowed(f);
+	if (!model && !listed) {
 		turn_down(f, 403, "no path that this proxy serves");
 		return;
 	}
@@ -537,8 +546,13 @@ static void begin_model(struct flow *f, const struct http_ask *ask, const char *
 		turn_down(f, 403, why);
 		return;
 	}
-	if (coding && strcmp(coding, "identity") != 0) {
-		turn_down(f, 415, "a compressed body cannot be read; send it plain");
+	if (listed) {
+		plain_begin(f);
+		return;
+	}
+	why = packed_body_open(f, coding, BODY_MAX);
+	if (why) {
+		turn_down(f, 415, why);
 		return;
 	}
 	f->req = f->body.len ? json_parse(f->body.data, f->body.len, "request", &none) : NULL;
@@ -621,6 +635,7 @@ static void proxy_on_drained(void *self, struct http_visit *v)
 }
 
 static const struct http_server_ops server_ops = { .request = proxy_on_request,
+						   .connect = proxy_on_connect,
 						   .gone = proxy_on_gone,
 						   .drained = proxy_on_drained };
 
@@ -637,7 +652,7 @@ static void allow_routes(struct proxies *all)
 		{
 			struct url u;
 			struct err none = ERR_INIT;
-			if (proxy_is_model(r) ||
+			if ((proxy_is_model(r) && !json_object_get(r, "allow")) ||
 			    url_parse(&u, NULL, json_str(r, "url", ""), &none) < 0)
 				continue;
 			CLEANUP(free_ptr) char *host = mem_printf("%s:%u", u.host, u.port);
@@ -702,8 +717,9 @@ static void proxy_on_listening(void *self, json_t *result, const struct err *err
 		p->server = http_server_on(p->all->s->loop, fd, BODY_MAX, &server_ops, p);
 }
 
-void proxies_attach(struct proxies *all, struct box *b)
+void proxies_attach(struct proxies *all, struct box *b, struct net *net)
 {
+	all->net = net;
 	for (struct proxy *p = all->first; p; p = p->next)
 		if (box_can(b, CAP_LISTEN))
 			b->driver->listen(b, (uint16_t)json_int(p->spec, "port", 0),

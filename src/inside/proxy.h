@@ -7,7 +7,8 @@
  *     keeps,"limits"?:{uusd,tokens,calls},"agent": id,
  *      "routes":[{"name","kind":"model"|"git"|"plain","dialect"?,"provider"? |
  *      "url","allow"?:["METHOD path, * any text"],
- *      "headers"?:{NAME:["Bearer ",{"key":"NAME"}]},"basic"?:{"user","key"},"rewrite"?:bool}]}
+ *      "headers"?:{NAME:["Bearer ",{"key":"NAME"}]},"basic"?:{"user","key"},"rewrite"?:bool,
+ *      "tls"?:bool}]}
  *
  * A proxy for the host, which every user of the host can reach, may have "key_hash" (hexadecimal)
  * instead of "key": only its opener has the key.
@@ -29,6 +30,8 @@
  *    is called again. The third time in a row ends the turn with a text.
  * 6. git: fetching is an action of kind connect. A push (git-receive-pack) is one of kind host,
  *    shown as the command "git push URL old..new:ref", and decided before a byte of it leaves.
+ * 7. CONNECT NAME:443 of a route with "tls": TLS ends here (tls_end.h), and the requests inside are
+ *    like http://NAME/... CONNECT to other hosts goes the sandbox's own way out, if it has one.
  * Loop thread only. */
 #ifndef INSIDE_PROXY_H
 #define INSIDE_PROXY_H
@@ -36,10 +39,12 @@
 #include "supervisor/core/core.h"
 
 struct proxies;
+struct net; /* supervisor/net/super_net.h */
 
 /* @specs: array of the above; borrowed. They begin with proxies_attach, when the box is there. */
 struct proxies *proxies_new(struct super *s, uint64_t box, const json_t *specs);
-void proxies_attach(struct proxies *p, struct box *b);
+/* @net: the way out of the box for hosts that no route names; borrowed, NULL: there is none. */
+void proxies_attach(struct proxies *p, struct box *b, struct net *net);
 /* One for programs of the host, on its own loopback: models only, for the rest of the session.
  * Sets the "port" of @spec. */
 NODISCARD int proxies_here(struct super *s, json_t *spec, struct err *err);
@@ -59,6 +64,8 @@ uint64_t proxies_caller(const struct proxies *p, const json_t *argv, const char 
  * proxy.usage {key} -> sums */
 void op_proxy_open(struct call *c);
 void op_proxy_usage(struct call *c);
+/* proxy.certificate -> {pem}: of the session's authority, for routes with "tls" */
+void op_proxy_certificate(struct call *c);
 /* inner.permit: permit.c */
 void op_inner_permit(struct call *c);
 /* The action that allowed a call which an agent of @agent carries out now: by the model's id for

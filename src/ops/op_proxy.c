@@ -144,6 +144,8 @@ static json_t *route_of(struct super *s, const char *name, const json_t *wish, s
 		json_put_str(route, "kind", json_flag(wish, "git", false) ? "git" : "plain");
 	json_put_str(route, "login", json_str(wish, "login", NULL));
 	json_put(route, "allow", json_incref(json_object_get(wish, "allow")));
+	if (json_flag(wish, "tls", false))
+		json_put_flag(route, "tls", true);
 	if (json_flag(wish, "rewrite", false))
 		json_put_flag(route, "rewrite", true);
 	if (rc == 0)

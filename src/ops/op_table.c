@@ -54,6 +54,7 @@ static const struct op op_table_rows[] = {
 	{ "budget.new", op_budget_new, 0 },
 	{ "budget.left", op_budget_left, 0 },
 	{ "proxy.open", op_proxy_open, OP_SECRETS },
+	{ "proxy.certificate", op_proxy_certificate, 0 },
 	{ "proxy.usage", op_proxy_usage, OP_ENDING },
 	{ "inner.permit", op_inner_permit, 0 },
 	{ "ask", op_ask, 0 },

@@ -16,6 +16,7 @@
 #include "hosted/hosted_plugin.h"
 #include "supervisor/people/unattended.h"
 #include "inside/proxy.h"
+#include "inside/tls_end.h"
 #include "supervisor/box/box_port.h"
 #include "ops/mcp_hub.h"
 #include "web/web.h"
@@ -617,6 +618,7 @@ static bool super_release(struct super *s)
 	process_pool_set(s->loop, 0); /* no warm sandboxes during the release */
 	super_box_release(s);	      /* first: what still waits for its files is answered */
 	proxies_free(&s->here);	      /* its questions are actions of the gate */
+	tls_end_free(&s->tls);
 	luahost_free(&s->host);
 	policy_hosts_free(s);
 	while (s->calls)

@@ -97,6 +97,14 @@ static json_t *interactive_login(struct cmd_ctx *ctx, const char *name)
 	return login_added(wish ? wish : name);
 }
 
+/* Where requests of the login go instead of to its vendor's host: a gateway of the user's. NULL:
+ * nowhere else. */
+static const char *interactive_url(const json_t *login)
+{
+	const struct login_kind *k = login_kind_find(json_str(login, "name", ""));
+	return k && k->url_variable ? getenv(k->url_variable) : NULL;
+}
+
 /* -i: a program or an agent in its own terminal interface. */
 int front_run_interactive(struct cmd_ctx *ctx, json_t *o, struct err *err)
 {
@@ -132,6 +140,9 @@ int front_run_interactive(struct cmd_ctx *ctx, json_t *o, struct err *err)
 					{ "--login", json_str(login, "name", NULL) },
 					{ "--plan", json_str(login, "plan", NULL) },
 					{ "--tier", json_str(login, "tier", NULL) },
+					{ "--account", json_str(login, "account", NULL) },
+					{ "--account_id", json_str(login, "account_id", NULL) },
+					{ "--login_url", interactive_url(login) },
 					{ "--repo", full },
 					{ "--program", a.program },
 					{ "--root", a.roots },

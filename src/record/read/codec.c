@@ -75,3 +75,23 @@ int codec_unpack(enum codec codec, const void *data, size_t len, size_t size, st
 	}
 	return err_set(err, ERR_UNSUPPORTED, "unknown compression of stored bytes: %d", (int)codec);
 }
+
+int codec_unpack_foreign(const void *data, size_t len, size_t max, struct buf *out, struct err *err)
+{
+	ZSTD_DStream *z = ZSTD_createDStream();
+	ZSTD_inBuffer in = { .src = data, .size = len };
+	size_t from = out->len, left = 1, piece = ZSTD_DStreamOutSize();
+	while (z && (in.pos < in.size || left) && !ZSTD_isError(left) && out->len - from <= max) {
+		size_t was = out->len, at = in.pos;
+		buf_reserve(out, piece);
+		ZSTD_outBuffer to = { .dst = out->data + out->len, .size = piece };
+		left = ZSTD_decompressStream(z, &to, &in);
+		out->len += to.pos;
+		if (out->len == was && in.pos == at)
+			break; /* it ends early */
+	}
+	ZSTD_freeDStream(z);
+	if (left || out->len - from > max)
+		return err_set(err, ERR_PARSE, "no whole zstd frames of at most %zu bytes", max);
+	return 0;
+}

@@ -21,4 +21,9 @@ enum codec codec_pack(struct packer *p, const void *bytes, size_t len, struct bu
 NODISCARD int codec_unpack(enum codec codec, const void *data, size_t len, size_t size,
 			   struct buf *out, struct err *err);
 
+/* Appends what zstd frames from elsewhere hold, of unknown size. ERR_PARSE: they are none, end
+ * early, or hold more than @max bytes. */
+NODISCARD int codec_unpack_foreign(const void *data, size_t len, size_t max, struct buf *out,
+				   struct err *err);
+
 #endif

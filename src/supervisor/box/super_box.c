@@ -516,7 +516,7 @@ void super_box_opened(struct super *s, uint64_t box, json_t *result, const struc
 	if (sb->net)
 		net_attach(sb->net, b);
 	if (sb->proxies)
-		proxies_attach(sb->proxies, b);
+		proxies_attach(sb->proxies, b, sb->net);
 	if (sb->honey)
 		honeytoken_plant(sb->honey, b, super_box_planted);
 	else

@@ -63,6 +63,7 @@ struct super {
 	struct otlp_live *otlp;	      /* otlp_live.c; NULL when nobody collects */
 	struct box_port *box_ports;   /* box_port.c: listeners that lead into boxes */
 	struct proxies *here;	      /* inside/proxy.h: for programs of the host; NULL */
+	struct tls_end *tls;	      /* inside/tls_end.h; NULL before its first use */
 	struct mcp_hub *mcp_hub;      /* mcp_hub.c: MCP servers that the script uses; may be NULL */
 	struct call *calls;	      /* open calls of the script */
 	uint64_t session_budget;

@@ -28,6 +28,12 @@ class Handler(http.server.BaseHTTPRequestHandler):
         self.end_headers()
         self.wfile.write(out)
 
+    def do_GET(self):
+        good = self.headers.get("authorization", "") == "Bearer " + read("valid")
+        with lock, open(os.path.join(dir, "requests"), "a") as f:
+            f.write(json.dumps({"path": self.path, "good": good, "account": self.headers.get("chatgpt-account-id")}) + "\n")
+        self.give(200 if good else 401, {"accounts": [{"id": self.headers.get("chatgpt-account-id")}]})
+
     def do_POST(self):
         raw = self.rfile.read(int(self.headers.get("content-length", 0)))
         with lock:
@@ -35,7 +41,8 @@ class Handler(http.server.BaseHTTPRequestHandler):
             good = token == read("valid")
             with open(os.path.join(dir, "requests"), "a") as f:
                 f.write(json.dumps({"path": self.path, "good": good, "beta": self.headers.get("anthropic-beta"), "app": self.headers.get("x-app"),
-                                    "body": raw.decode()}) + "\n")
+                                    "account": self.headers.get("chatgpt-account-id"), "coding": self.headers.get("content-encoding"),
+                                    "body": raw.decode(errors="replace"), "hex": raw[:4].hex()}) + "\n")
             if self.path == "/v1/oauth/token":
                 if json.loads(raw)["refresh_token"] != read("grant") or not read("grant"):
                     return self.give(400, {"error": "invalid_grant"})
@@ -43,6 +50,9 @@ class Handler(http.server.BaseHTTPRequestHandler):
                 write("grant", "grant-%d" % n)
                 write("valid", "token-REAL-%06d" % n)
                 return self.give(200, {"access_token": "token-REAL-%06d" % n, "refresh_token": "grant-%d" % n, "expires_in": 28800})
+        if self.path == "/backend-api/codex/responses" and good:
+            return self.give(200, {"id": "r", "object": "response", "status": "completed", "model": "m-1", "usage": {"input_tokens": 3, "output_tokens": 2},
+                                   "output": [{"type": "message", "role": "assistant", "content": [{"type": "output_text", "text": "from the plan"}]}]})
         if not good:
             return self.give(401, {"type": "error", "error": {"type": "authentication_error", "message": "not " + token}})
         self.give(200, {"id": "m", "type": "message", "role": "assistant", "model": "m-1", "content": [{"type": "text", "text": "from the plan"}],

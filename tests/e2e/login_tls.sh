@@ -1,0 +1,75 @@
+#!/usr/bin/env bash
+# A login of a vendor whose program insists on https: TLS for its host ends here, in a process of its own; a placeholder
+# inside, the token outside, the program's own bytes upstream, other hosts and paths refused.
+. "$(dirname "$0")/lib.sh"
+need_boxes
+need python3
+need zstd
+sg=$SANDGLASS pids=
+stop_vendor() { for p in $pids; do kill "$p" 2>/dev/null; done; end_all; }
+trap stop_vendor EXIT
+cd "$t" || exit 1
+unset OPENAI_API_KEY
+export no_proxy=127.0.0.1,localhost VENDOR_LOG=$t/refreshes
+mkdir -p vendor/bin server repo "$HOME/.codex"
+cp "$here/login/codex" vendor/bin/
+PATH=$t/vendor/bin:$PATH
+python3 "$here/login/vendor.py" server >port & pids=$!
+wait_for 30 test -s port
+export VENDOR_URL=http://127.0.0.1:$(cat port) SANDGLASS_CHATGPT_URL=http://127.0.0.1:$(cat port)
+git -C repo init -q && echo one >repo/a && git -C repo add a && git -C repo commit -qm one
+login() { # seconds until it expires: a login of the vendor's own program
+	printf 'grant-1' >server/grant
+	python3 - "$1" >"$HOME/.codex/auth.json" <<'P'
+import base64, json, sys, time
+def jwt(claims):
+    return ".".join(base64.urlsafe_b64encode(b).decode().rstrip("=") for b in (b'{"alg":"none"}', json.dumps(claims).encode(), b"token-REAL-sig"))
+auth = {"chatgpt_plan_type": "plus", "chatgpt_account_id": "acc-1"}
+token = jwt({"exp": int(time.time() + float(sys.argv[1])), "https://api.openai.com/auth": auth})
+open("server/valid", "w").write(token)
+print(json.dumps({"auth_mode": "chatgpt", "OPENAI_API_KEY": None, "tokens": {"id_token": jwt({"email": "me@example.org", "https://api.openai.com/auth": auth}),
+    "access_token": token, "refresh_token": "grant-1", "account_id": "acc-1"}}))
+P
+	: >refreshes
+	: >server/requests
+}
+agent() { # what the agent saw in $seen, its session in $s
+	s=$("$sg" run --agent codex -i -d --repo repo 2>"$t/out")
+	wait_for 60 sh -c '"$1" events "$2" --json 2>/dev/null | grep -q "\"kind\":\"session.end\""' - "$sg" "$s"
+	rm -rf tree
+	"$sg" tree "$s" -o tree >/dev/null 2>&1
+	seen=$(cat tree/seen.json 2>/dev/null)
+}
+from() { python3 -c "import json, sys; v = json.loads(sys.argv[1]); print($2)" "$1"; }
+request() { sed -n "$1p" server/requests; }
+
+login 3600
+like "$("$sg" login add codex --yes --json)" '"account":"me@example.org".*"account_id":"acc-1"' "added: whose it is"
+like "$("$sg" login ls --json)" '"plan":"plus".*"state":"valid"' "listed: its plan and state"
+agent
+is "$(from "$seen" 'v["account"]')" "[200, '{\"accounts\": [{\"id\": \"acc-1\"}]}']" "over https it gets its account"
+is "$(from "$seen" 'v["model"][0], v["plain"][0]')" '200 200' "and its model, with a compressed body and a plain one"
+is "$(from "$(request 1)" 'v["good"], v["account"]')" "True acc-1" "the vendor got the token and the program's own headers"
+is "$(from "$(request 2)" 'v["good"], v["coding"], v["hex"]')" 'True zstd 28b52ffd' "and the program's own compressed bytes"
+is "$(from "$(request 3)" 'v["body"]')" '{"model": "m-1", "input": [{"role": "user", "content": "go  on"}], "odd": [1, 2.5]}' "or plain ones"
+is "$(from "$seen" 'v["socket"][0]')" 426 "a WebSocket is turned down so that it falls back at once"
+is "$(from "$seen" '[v["hostile"][k][0] for k in ("other path", "own token", "other host inside")]')" '[403, 403, 403]' "other paths, other credentials, and other hosts inside are refused"
+like "$(from "$seen" 'v["hostile"]["other host"]')" '403' "another host has no way out"
+is "$(from "$seen" 'v["hostile"]["no trust"][0]')" ssl "a program without the certificate gets no connection"
+is "$(grep -c . server/requests)" 3 "none of that reached the vendor"
+like "$("$sg" events "$s" --json | grep '"kind":"super.warn"' | head -1)" "TLS for chatgpt.com" "a failed handshake is a warning of the session"
+is "$("$sg" events "$s" --json | grep -c '"kind":"proxy.refused"')" 5 "each refusal is recorded"
+is "$("$sg" events "$s" --json | grep '"kind":"model.call"' | sed 's/.*"messages"/"messages"/' | sort | uniq -c | awk '{ print $1 }')" 2 "compressed or not, a call of the model is recorded as the same"
+is "$(from "$seen" 'v["home"]["tokens"]["refresh_token"]')" none "the sandbox has no refresh token"
+unlike "$seen" 'token-REAL|grant-' "and no token"
+is "$(refreshes() { grep -c refresh refreshes; }; refreshes)" 0 "a token that is good is not refreshed"
+is "$(pgrep -f "$(dirname "$sg")/sandglass-tls" | wc -l)" 0 "the process that ends TLS ends with its session"
+
+# --- a token that expires: refreshed by the vendor's program, once ---
+login 30
+agent
+is "$(from "$seen" 'v["account"][0], v["model"][0]')" '200 200' "an expiring token is refreshed outside"
+is "$(grep -c refresh refreshes)" 1 "once"
+unlike "$seen" 'token-REAL|grant-' "the sandbox saw none of it"
+is "$(grep -rlaE 'token-REAL|grant-[0-9]' "$HOME/.local/share/sandglass" "$HOME/.local/state" "$XDG_RUNTIME_DIR" tree repo 2>/dev/null | wc -l)" 0 "no token is in a recording, a sandbox, a repository"
+finish
