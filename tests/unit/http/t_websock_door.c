@@ -56,7 +56,7 @@ static void on_gone(void *self, struct http_visit *v)
 
 static void open_house(struct house *h)
 {
-	static const struct http_server_ops ops = { on_request, on_gone, NULL };
+	static const struct http_server_ops ops = { .request = on_request, .gone = on_gone };
 	struct err err = ERR_INIT;
 	ok(http_server_new(&h->http, loop, "127.0.0.1", 0, 1 << 20, &ops, h, &err) == 0, "a server listens");
 }
