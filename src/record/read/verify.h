@@ -8,8 +8,8 @@
  *   signatures   every checkpoint is signed by a key that the chain names, over the chain at
  *                that event
  *   anchor       the file reaches every anchor noted outside of it: nothing was cut off or remade;
- *                FILE-anchor beside an archived file can be changed together with it, so the
- *                result names the anchors that only FILE-anchor has
+ *                FILE-anchor beside an archived file can be changed together with it: a wrong
+ *                line fails, right ones are named and alone make the check a skipped one
  *   segments     output matches its events
  *   objects      git objects match their names and their events
  *   messages     pooled model messages match their names; the messages that calls name exist

@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/fd.h"
@@ -206,29 +207,40 @@ static bool check_log(struct verify *v, const struct buf *log, struct anchors *s
 	return check_lines(v, log, v->s->uuid, from, UINT64_MAX, seen);
 }
 
-/* A program that can change the session file can change @file beside it as well, so the result
- * tells how many anchors only @file has. */
+/* A program that can change the session file can change @file beside it as well: lines that only
+ * @file has are named and prove nothing. */
 static void report_anchors(struct verify *v, const struct anchors *outside,
 			   const struct anchors *beside, const char *file)
 {
-	uint64_t nr = outside->nr + beside->nr;
 	CLEANUP(buf_release) struct buf only = BUF_INIT;
 	if (beside->nr)
 		buf_printf(&only,
-			   "; %" PRIu64 " %s only in '%.150s' beside the file, which can be "
-			   "changed together with it",
-			   VERIFY_NR(beside->nr, "is", "are"), file);
-	if (nr)
+			   "%" PRIu64 " %s, the last one at event %" PRIu64 ", only in '%.150s' "
+			   "beside the file, which can be changed together with it",
+			   VERIFY_NR(beside->nr, "anchor agrees", "anchors agree"), beside->last,
+			   file);
+	if (outside->nr)
 		verify_say(v, "anchor", VERIFY_OK, 0,
-			   "%" PRIu64 " %s, the last one at event %" PRIu64 "%s",
-			   VERIFY_NR(nr, "anchor agrees", "anchors agree"),
-			   beside->nr ? beside->last : outside->last, buf_cstr(&only));
+			   "%" PRIu64 " %s, the last one at event %" PRIu64 "%s%s",
+			   VERIFY_NR(outside->nr, "anchor agrees", "anchors agree"), outside->last,
+			   only.len ? "; " : "", buf_cstr(&only));
 	else if (v->opts->anchor) /* who names a log wants it to hold the session */
 		verify_say(v, "anchor", VERIFY_FAIL, 0, "'%s' has no anchor of this session",
 			   v->opts->anchor);
+	else if (beside->nr)
+		verify_say(v, "anchor", VERIFY_SKIP, 0, "no anchor elsewhere on this host; %s",
+			   buf_cstr(&only));
 	else
 		verify_say(v, "anchor", VERIFY_SKIP, 0,
 			   "no anchor of this session on this host (recorded elsewhere?)");
+}
+
+/* Is @path the file @beside, which is no outside witness even if the user names it? */
+static bool anchors_same_file(const char *path, const char *beside)
+{
+	struct stat a, b;
+	return stat(path, &a) == 0 && stat(beside, &b) == 0 && a.st_dev == b.st_dev &&
+	       a.st_ino == b.st_ino;
 }
 
 int verify_anchor(struct verify *v, struct err *err)
@@ -240,6 +252,12 @@ int verify_anchor(struct verify *v, struct err *err)
 	CLEANUP(free_ptr) char *beside = mem_printf("%s-anchor", v->s->path);
 	struct anchors from_log = { 0 }, from_beside = { 0 };
 	bool has_own = !v->opts->anchor && access(beside, F_OK) == 0;
+	const char *slash = strrchr(beside, '/');
+	if (v->opts->anchor && anchors_same_file(path, beside))
+		return err_set(err, ERR_USAGE,
+			       "'%.150s' is beside the session file and can be changed together "
+			       "with it\nName an anchor log that is kept elsewhere.",
+			       slash ? slash + 1 : beside);
 	if (has_own && file_read(beside, &own, ANCHOR_MOST, err) < 0)
 		return -1;
 	if (!has_own && (!*path || access(path, F_OK) < 0)) {
@@ -256,7 +274,6 @@ int verify_anchor(struct verify *v, struct err *err)
 		return 0;
 	v->totals->anchors = from_log.nr;
 	v->totals->anchors_beside = from_beside.nr;
-	const char *slash = strrchr(beside, '/');
 	report_anchors(v, &from_log, &from_beside, slash ? slash + 1 : beside);
 	return 0;
 }
