@@ -6,6 +6,7 @@
 
 #include "base/clock.h"
 #include "cli/lib/cmd_priv.h"
+#include "record/archive_reach.h"
 #include "sessions/archive_places.h"
 #include "sessions/labels.h"
 
@@ -69,11 +70,9 @@ static void choice_tell_archives(struct cmd_ctx *ctx)
 	CLEANUP(strv_release) struct strv places = STRV_INIT;
 	archive_places(ctx->sessions, &places);
 	for (size_t i = 0; i < places.nr && !ctx->quiet; i++) {
-		if (access(places.item[i], R_OK | X_OK) == 0)
-			continue;
 		struct err why = ERR_INIT;
-		err_sys(&why, "archive '%s' left out", places.item[i]);
-		cmd_tell_error(ctx, NULL, &why);
+		if (archive_reach(places.item[i], &why) < 0)
+			cmd_tell_error(ctx, NULL, &why);
 	}
 }
 

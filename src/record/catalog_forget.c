@@ -77,6 +77,11 @@ static bool shard_holds(const char *path, const char *file, const uint8_t *uuid)
 	return rc != SQLITE_DONE;
 }
 
+static bool catalog_file(const char *name)
+{
+	return name[0] != '.' && strcmp(name, "lock") != 0 && strcmp(name, "building") != 0;
+}
+
 static int catalog_forget_in(const char *place, const char *file, const uint8_t *uuid,
 			     struct err *err)
 {
@@ -94,8 +99,7 @@ static int catalog_forget_in(const char *place, const char *file, const uint8_t 
 	while ((e = readdir(d))) {
 		size_t len = strlen(e->d_name);
 		CLEANUP(free_ptr) char *path = path_join(place, e->d_name);
-		if (e->d_name[0] == '.' || !strcmp(e->d_name, "lock") ||
-		    !strcmp(e->d_name, "building"))
+		if (!catalog_file(e->d_name))
 			continue;
 		struct err none = ERR_INIT;
 		bool shard = len >= sizeof(suffix) && !strcmp(e->d_name + len - 6, suffix);
@@ -119,6 +123,30 @@ static int catalog_forget_of(const char *dir, const char *file, const uint8_t *u
 	CLEANUP(free_ptr) char *here = path_join(dir, "catalog"), *cache = catalog_cache(dir);
 	int rc = catalog_forget_in(here, file, uuid, err);
 	return catalog_forget_in(cache, file, uuid, err) < 0 ? -1 : rc;
+}
+
+static int catalog_drop_in(const char *place, struct err *err)
+{
+	DIR *d = opendir(place);
+	struct dirent *e;
+	int rc = 0;
+	if (!d)
+		return errno == ENOENT ? 0 : err_sys(err, "catalog '%s': can't read it", place);
+	CLEANUP(fd_close) int lock = catalog_lock(place);
+	while ((e = readdir(d))) {
+		CLEANUP(free_ptr) char *path = path_join(place, e->d_name);
+		if (catalog_file(e->d_name) && unlink(path) < 0 && errno != ENOENT)
+			rc = err_sys(err, "catalog: can't remove '%s'", path);
+	}
+	closedir(d);
+	return rc;
+}
+
+int catalog_drop(const char *dir, struct err *err)
+{
+	CLEANUP(free_ptr) char *here = path_join(dir, "catalog"), *cache = catalog_cache(dir);
+	int rc = catalog_drop_in(here, err);
+	return catalog_drop_in(cache, err) < 0 ? -1 : rc;
 }
 
 /* Of a session in ARCHIVE/YEAR/MONTH/DAY: the directories that use the archive. */

@@ -22,5 +22,7 @@ void catalog_forget_with(catalog_without_fn *fn);
  * directory that uses the archive and isn't there: words of the session may still be in it. Any
  * thread. */
 NODISCARD int catalog_forget(const char *session_path, const uint8_t *uuid, struct err *err);
+/* Removes all shards of @dir, here and in the cache. */
+NODISCARD int catalog_drop(const char *dir, struct err *err);
 
 #endif

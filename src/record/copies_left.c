@@ -10,6 +10,7 @@
 #include "base/fd.h"
 #include "base/mem.h"
 #include "base/paths.h"
+#include "record/archive_reach.h"
 
 enum { COPIES_LIST_MOST = 1 << 20 };
 
@@ -37,10 +38,20 @@ static int copies_in(const struct copies_of *c, const char *place, struct err *e
 	    here.st_ino == there.st_ino)
 		return 0;
 	int rc = copies_draft_remove(at, err);
-	return access(at, F_OK) == 0
-		       ? err_set(err, ERR_IO, "'%s' is a copy of the session and has them still",
-				 at)
-		       : rc;
+	return access(at, F_OK) == 0 ? err_set(err, ERR_EXISTS, "'%s' is a copy of the session", at)
+				     : rc;
+}
+
+/* Nobody knows what an archive holds while it is away. */
+static int copies_in_archive(const struct copies_of *c, const char *place, struct err *err)
+{
+	return archive_reach(place, err) < 0 ? -1 : copies_in(c, place, err);
+}
+
+static int copies_in_own(const struct copies_of *c, const char *place, struct err *err)
+{
+	struct stat st;
+	return lstat(place, &st) < 0 && errno == ENOENT ? 0 : copies_in_archive(c, place, err);
 }
 
 static int copies_listed(const struct copies_of *c, const char *list, struct err *err)
@@ -53,7 +64,7 @@ static int copies_listed(const struct copies_of *c, const char *list, struct err
 	if (file_read(list, &text, COPIES_LIST_MOST, err) < 0)
 		return -1;
 	for (char *dir = strtok_r(text.data, "\n", &save); dir; dir = strtok_r(NULL, "\n", &save))
-		if (copies_in(c, dir, err) < 0)
+		if ((c->below ? copies_in_archive : copies_in)(c, dir, err) < 0)
 			rc = -1;
 	return rc;
 }
@@ -70,7 +81,7 @@ int copies_left(const char *path, struct err *err)
 	CLEANUP(free_ptr) char *users = path_join(up, "used-by");
 	if (strlen(c.name) < 10)
 		return 0;
-	int rc = copies_in(&c, own, err);
+	int rc = copies_in_own(&c, own, err);
 	if (copies_in(&c, dir, err) < 0 || copies_listed(&c, list, err) < 0)
 		rc = -1;
 	c.below = false;

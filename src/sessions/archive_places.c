@@ -2,15 +2,38 @@
 
 #include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <unistd.h>
 
 #include "base/fd.h"
 #include "base/mem.h"
 #include "base/paths.h"
+#include "record/catalog_forget.h"
 
 enum { LIST_MOST = 1 << 20 };
+
+static int archive_lock_file(const char *path, bool wait, struct err *err)
+{
+	int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
+	if (fd >= 0 && flock(fd, LOCK_EX | (wait ? 0 : LOCK_NB)) == 0)
+		return fd;
+	if (errno == EWOULDBLOCK)
+		err_set(err, ERR_BUSY, "another process archives");
+	else
+		err_sys(err, "can't lock '%s'", path);
+	if (fd >= 0)
+		close(fd);
+	return -1;
+}
+
+int archive_lock(const char *dir, bool wait, struct err *err)
+{
+	CLEANUP(free_ptr) char *path = path_join(dir, "archiving.lock");
+	return archive_lock_file(path, wait, err);
+}
 
 static void archive_add_place(struct strv *out, const char *path)
 {
@@ -36,18 +59,40 @@ void archive_places(const char *dir, struct strv *out)
 		archive_add_place(out, line);
 }
 
-/* Adds a line to a list of paths, unless it has it. */
-static int archive_note(const char *list, const char *path, struct err *err)
+/* Reads the list as "\nPATH\nPATH\n", so that each path is between line breaks. */
+static int archive_list_read(const char *list, struct buf *out, struct err *err)
+{
+	buf_putc(out, '\n');
+	if (access(list, F_OK) == 0 && file_read(list, out, LIST_MOST, err) < 0)
+		return -1;
+	if (out->data[out->len - 1] != '\n')
+		buf_putc(out, '\n');
+	return 0;
+}
+
+/* Adds or removes a line of a list of paths. The lock keeps two processes from writing lists that
+ * lack each other's line. *changed_out may be NULL. */
+static int archive_list_edit(const char *list, const char *path, bool adds, bool *changed_out,
+			     struct err *err)
 {
 	CLEANUP(buf_release) struct buf text = BUF_INIT;
-	CLEANUP(free_ptr) char *line = mem_printf("\n%s\n", path);
-	buf_putc(&text, '\n');
-	if (access(list, F_OK) == 0 && file_read(list, &text, LIST_MOST, err) < 0)
+	CLEANUP(free_ptr)
+	char *line = mem_printf("\n%s\n", path), *lock = mem_printf("%s.lock", list);
+	CLEANUP(fd_close) int fd = archive_lock_file(lock, true, err);
+	if (fd < 0 || archive_list_read(list, &text, err) < 0)
 		return -1;
-	if (strstr(buf_cstr(&text), line))
+	char *at = strstr(buf_cstr(&text), line);
+	if (changed_out)
+		*changed_out = adds != (at != NULL);
+	if (adds == (at != NULL))
 		return 0;
-	buf_puts(&text, line + 1);
-	return file_write_atomic(list, text.data + 1, text.len - 1, 0600, err);
+	CLEANUP(buf_release) struct buf now = BUF_INIT;
+	size_t keeps = at ? (size_t)(at - text.data) : text.len - 1;
+	size_t rest = at ? keeps + strlen(line) - 1 : text.len;
+	buf_append(&now, text.data, keeps);
+	buf_puts(&now, adds ? line : "");
+	buf_append(&now, text.data + rest, text.len - rest);
+	return file_write_atomic(list, now.data + 1, now.len - 1, 0600, err);
 }
 
 int archive_use(const char *dir, const char *archive, struct err *err)
@@ -66,9 +111,33 @@ int archive_use(const char *dir, const char *archive, struct err *err)
 	CLEANUP(free_ptr)
 	char *users = path_join(to, "used-by"), *list = path_join(from, "archives");
 	CLEANUP(free_ptr) char *own = path_join(from, "archive");
-	if (archive_note(users, from, err) < 0)
+	if (archive_list_edit(users, from, true, NULL, err) < 0)
 		return -1;
-	return strcmp(own, to) ? archive_note(list, to, err) : 0;
+	return strcmp(own, to) ? archive_list_edit(list, to, true, NULL, err) : 0;
+}
+
+int archive_unuse(const char *dir, const char *archive, struct err *err)
+{
+	CLEANUP(free_ptr) char *from = realpath(dir, NULL), *real = realpath(archive, NULL);
+	const char *to = real ? real : archive; /* as it was listed, if it is away */
+	bool listed = false;
+	if (strchr(archive, '\n'))
+		return err_set(err, ERR_USAGE, "the path of an archive can't have a line break");
+	if (!from)
+		return err_sys(err, "can't find '%s'", dir);
+	CLEANUP(free_ptr)
+	char *users = path_join(to, "used-by"), *list = path_join(from, "archives");
+	if (archive_list_edit(list, to, false, &listed, err) < 0)
+		return -1;
+	if (!listed)
+		return err_set(err, ERR_NOENT,
+			       "archive '%s' is not in use\n'sandglass archive --list' lists those "
+			       "in use.",
+			       archive);
+	/* from now on a redaction there need not reach here */
+	if (catalog_drop(from, err) < 0)
+		return -1;
+	return access(users, F_OK) == 0 ? archive_list_edit(users, from, false, NULL, err) : 0;
 }
 
 static bool archive_is_number(const char *name, size_t digits)
