@@ -21,6 +21,7 @@
 #include "control/share.h"
 #include "control/socket.h"
 #include "record/catalog_forget.h"
+#include "record/copies_left.h"
 #include "record/read/lease.h"
 
 struct prune {
@@ -32,6 +33,7 @@ struct prune {
 	int64_t bytes, freed;
 	bool merged; /* leave those with work that is not */
 	size_t nr, removed, running, failed, unmerged, spared;
+	char unknown[480]; /* why copies of the removed sessions may be left; "" = none is */
 };
 
 static void prune_begin(struct prune *p)
@@ -217,6 +219,12 @@ static int cmd_prune_remove_one(struct cmd_ctx *ctx, const struct session_file *
 	int lease = lease_take(f->path, NULL, err);
 	if (lease < 0)
 		return -1;
+	if (access(f->path, F_OK) < 0) { /* no tombstone for a session that was moved */
+		session_companions_remove(f->path);
+		close(lease);
+		return err_set(err, ERR_NOENT, "session %s: another command moved or removed it",
+			       f->id);
+	}
 	CLEANUP(free_ptr) char *boxes = box_folder(f->id);
 	bool its = box_folder_is(boxes, f->path);
 	uint8_t uuid[UUID_LEN];
@@ -236,6 +244,23 @@ static int cmd_prune_remove_one(struct cmd_ctx *ctx, const struct session_file *
 	return rc == 0 && its ? dir_remove(boxes, err) : rc;
 }
 
+/* The session is removed; a copy of it makes this a failure, an archive that is away is named once
+ * for all. */
+static bool cmd_prune_is_gone(struct prune *p, const struct session_file *f)
+{
+	struct err err = ERR_INIT;
+	if (copies_left(f->path, &err) == 0)
+		return true;
+	if (err.code == ERR_EXISTS) {
+		err_wrap(&err, "session %s removed, but a copy is left", f->id);
+		cmd_tell_error(p->ctx, NULL, &err);
+		return false;
+	}
+	if (!p->unknown[0])
+		snprintf(p->unknown, sizeof(p->unknown), "%s", err.text);
+	return true;
+}
+
 static void remove_chosen(struct prune *p)
 {
 	for (size_t i = 0; i < p->files.nr; i++) {
@@ -248,11 +273,17 @@ static void remove_chosen(struct prune *p)
 			cmd_tell_error(p->ctx, NULL, &err);
 			continue;
 		}
+		p->failed += !cmd_prune_is_gone(p, &p->files.item[i]);
 		cmd_prune_print_one(p, i, "removed");
 		p->removed++;
 		p->freed += p->takes[i];
 	}
 	print_total(p, "freed:", p->removed, p->freed);
+	if (p->unknown[0]) {
+		struct err err = ERR_INIT;
+		err_set(&err, ERR_NOENT, "copies of the sessions may be left: %s", p->unknown);
+		cmd_tell_error(p->ctx, NULL, &err);
+	}
 }
 
 /* Sizes first: what would go, how much that is, and what would be lost with it. */
