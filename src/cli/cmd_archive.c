@@ -12,6 +12,7 @@
 #include "base/mem.h"
 #include "base/paths.h"
 #include "cli/lib/cmd_priv.h"
+#include "record/archive_reach.h"
 #include "record/read/lease.h"
 #include "record/record.h"
 #include "sessions/archive.h"
@@ -26,6 +27,8 @@ struct archiving {
 	struct session_files files;
 	struct archive_log log;
 	char *root; /* owned; where to: an archive, or with --restore the sessions directory */
+	struct strv libraries; /* archives whose texts are in the sessions directory by now */
+	int lock;
 	bool restore, dry, force;
 	size_t moved, refused;
 	int64_t bytes;
@@ -137,6 +140,19 @@ static int archive_move_leased(struct archiving *a, const struct session_file *f
 	return rc;
 }
 
+/* Brings the texts that the restored session may need (luahost/library_kept.h). */
+static int archive_bring_library(struct archiving *a, const struct session_file *f, struct err *err)
+{
+	CLEANUP(free_ptr) char *top = archive_top(f->path);
+	for (size_t i = 0; i < a->libraries.nr; i++)
+		if (!strcmp(a->libraries.item[i], top))
+			return 0;
+	if (archive_library(top, a->root, err) < 0)
+		return -1;
+	strv_push(&a->libraries, top);
+	return 0;
+}
+
 static void archive_one(struct archiving *a, const struct session_file *f)
 {
 	const char *name = strrchr(f->path, '/');
@@ -155,7 +171,8 @@ static void archive_one(struct archiving *a, const struct session_file *f)
 		archive_print(a, f, a->restore ? "would restore" : "would archive", to, f->size);
 		return;
 	}
-	if (archive_move_leased(a, f, to, &err) < 0) {
+	if ((a->restore && archive_bring_library(a, f, &err) < 0) ||
+	    archive_move_leased(a, f, to, &err) < 0) {
 		err_wrap(&err, "session %s", f->id);
 		archive_refuse(a, f, &err);
 		return;
@@ -235,10 +252,27 @@ static int archive_sweep_day(void *self, const char *day, struct err *err)
 	return rc;
 }
 
+/* Two runs at the same time would list the same sessions. */
+static int archive_wait_turn(struct archiving *a, struct err *err)
+{
+	struct err busy = ERR_INIT;
+	if (access(a->ctx->sessions, F_OK) < 0) /* it holds no session */
+		return 0;
+	a->lock = archive_lock(a->ctx->sessions, false, &busy);
+	if (a->lock >= 0)
+		return 0;
+	if (busy.code == ERR_BUSY && !a->ctx->quiet)
+		fprintf(a->ctx->err, "sandglass: archive: waiting for another 'archive' to end\n");
+	a->lock = archive_lock(a->ctx->sessions, true, err);
+	return a->lock < 0 ? -1 : 0;
+}
+
 /* Makes the archive known before anything is in it. */
 static int archive_begin(struct archiving *a, struct err *err)
 {
 	const char *to = cmd_opt(a->ctx, "output");
+	if (!a->dry && archive_wait_turn(a, err) < 0)
+		return -1;
 	if (a->restore) {
 		a->root = mem_strdup(a->ctx->sessions);
 		return 0;
@@ -262,7 +296,8 @@ static int archive_list(struct cmd_ctx *ctx)
 	CLEANUP(strv_release) struct strv places = STRV_INIT;
 	archive_places(ctx->sessions, &places);
 	for (size_t i = 0; i < places.nr; i++) {
-		bool there = access(places.item[i], F_OK) == 0;
+		struct err none = ERR_INIT;
+		bool there = archive_reach(places.item[i], &none) == 0;
 		if (ctx->json) {
 			json_t *o = json_object();
 			json_put_str(o, "archive", places.item[i]);
@@ -279,6 +314,8 @@ int cmd_archive(struct cmd_ctx *ctx)
 {
 	struct archiving a = { .ctx = ctx,
 			       .log = ARCHIVE_LOG_INIT,
+			       .libraries = STRV_INIT,
+			       .lock = -1,
 			       .restore = cmd_has(ctx, "restore"),
 			       .dry = cmd_has(ctx, "dry-run"),
 			       .force = cmd_has(ctx, "force") };
@@ -288,6 +325,10 @@ int cmd_archive(struct cmd_ctx *ctx)
 		return archive_list(ctx);
 	if (cmd_has(ctx, "use"))
 		return archive_use(ctx->sessions, cmd_opt(ctx, "use"), &err) < 0
+			       ? cmd_fail(ctx, &err)
+			       : EXIT_DONE;
+	if (cmd_has(ctx, "forget"))
+		return archive_unuse(ctx->sessions, cmd_opt(ctx, "forget"), &err) < 0
 			       ? cmd_fail(ctx, &err)
 			       : EXIT_DONE;
 	if (!some)
@@ -301,6 +342,8 @@ int cmd_archive(struct cmd_ctx *ctx)
 	if (rc == 0 && !a.dry && !a.moved && !a.refused && !ctx->quiet)
 		fprintf(ctx->err, "sandglass: archive: nothing to move\n");
 	archive_log_release(&a.log);
+	strv_release(&a.libraries);
+	fd_close(&a.lock);
 	session_files_release(&a.files);
 	free(a.root);
 	return status;

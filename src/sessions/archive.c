@@ -44,6 +44,17 @@ char *archive_path(const char *archive, const char *path)
 	return mem_printf("%s/%.4s/%.2s/%.2s/%s", archive, name, name + 5, name + 8, name);
 }
 
+char *archive_top(const char *path)
+{
+	char *dir = archive_dir_of(path);
+	for (int level = 0; level < 3; level++) {
+		char *up = archive_dir_of(dir);
+		free(dir);
+		dir = up;
+	}
+	return dir;
+}
+
 /* EINVAL: of a file system that has no such request. */
 static int archive_sync_dir(const char *dir, struct err *err)
 {

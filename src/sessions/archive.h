@@ -16,6 +16,8 @@ void archive_log_release(struct archive_log *log);
 
 /* ARCHIVE/YEAR/MONTH/DAY/NAME of the session file @path; owned. */
 char *archive_path(const char *archive, const char *path) NODISCARD;
+/* ARCHIVE of such a path; owned. */
+char *archive_top(const char *path) NODISCARD;
 /* Moves the session file @path to @to, whose directory is made. The caller holds its lease.
  * @log: filled when it is first needed. ERR_DAMAGED: the copy doesn't verify; the original
  * stays. */

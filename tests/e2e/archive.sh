@@ -115,6 +115,38 @@ is "$(grep -rlac zanzibar "$t/sessions" | wc -l)" 0 'after a redaction the words
 "$sg" verify one >"$t/out" 2>&1
 is $? 0 'and it verifies'
 
+# an archive that is not mounted may hold a copy; runs at the same time keep each other's archive
+"$sg" run --no-tui -q "$t/note.lua" --name three </dev/null >"$t/out" 2>&1
+for i in 1 2 3 4 5 6; do
+	"$make" "$t/sessions" "par$i" 40 >/dev/null
+	"$sg" archive "par$i" -o "$t/par$i" >"$t/out$i" 2>&1 &
+done
+wait
+is "$("$sg" archive --list | grep -c "^$t/par[1-6]$") $(cat "$t"/par*/used-by | sort -u)" "6 $t/sessions" 'six runs at the same time: each archive is in the list'
+is "$(find "$t"/par? -name '*.glass' | wc -l) $(ls "$t/sessions" | grep -c -- -par)" '6 0' 'and holds its session'
+for i in 1 2 3; do "$make" "$t/sessions" "twice$i" 40 >/dev/null; done
+touch -d '2 days ago' "$t"/sessions/*-twice*.glass
+for i in 1 2; do "$sg" archive --older-than 1d -o "$t/twice" >"$t/out$i" 2>&1 & pids[i]=$!; done
+wait "${pids[1]}"; first=$?
+wait "${pids[2]}"
+is "$first $? $(find "$t/twice" -name '*-twice*.glass' | wc -l)" '0 0 3' 'two runs over the same sessions: each is moved once, none is refused'
+mv "$t/par1" "$t/par1-away"
+mkdir "$t/par1"
+is "$("$sg" archive --list --json | jq -r 'select(.there == false).archive')" "$t/par1" 'an empty mount point is no archive'
+seq=$(sqlite3 -readonly "$t"/sessions/*-three-*.glass "SELECT min(seq) FROM event WHERE body LIKE '%kept words%'")
+"$sg" redact "three#$seq" --why test --yes >"$t/out" 2>&1
+[ $? != 0 ] && grep -q "$t/par1'" "$t/out" && ! grep -qa 'kept words' "$t"/sessions/*-three-*.glass
+ok $? 'a redaction names the archive that it does not reach'
+"$sg" archive --forget "$t/par1" >"$t/out" 2>&1
+is "$? $("$sg" archive --list | grep -c "^$t/par")" '0 5' 'an archive is forgotten'
+for i in 2 3 4 5 6; do "$sg" archive --forget "$t/par$i" >"$t/out" 2>&1; done
+"$sg" archive --forget "$t/twice" >"$t/out" 2>&1
+is "$(cat "$t/par2/used-by" | wc -l) $([ -s "$t/sessions/archives" ] && echo some)" '0 ' 'and forgets the directory'
+seq=$(sqlite3 -readonly "$t"/sessions/*-three-*.glass "SELECT min(seq) FROM event WHERE body LIKE '%zanzibar%'")
+"$sg" redact "three#$seq" --why test --yes >"$t/out" 2>&1
+is $? 0 'a redaction then reaches every copy'
+"$sg" prune three --yes >"$t/out" 2>&1
+
 # moved, as by rsync, to where nobody knows the session
 mkdir -m 700 "$t/elsewhere" "$t/home2" "$t/new"
 cp -rp "$t/sessions/archive" "$t/elsewhere/moved"
@@ -126,6 +158,13 @@ is "$(ids | grep -vc "$id")" "$(printf '%s\n' "$before" | wc -l)" 'ls lists its 
 "$sg" verify two >"$t/out" 2>&1
 is "$? $(grep -c 'anchor.*agree' "$t/out")" '0 1' 'one verifies with the anchors that came along'
 is "$("$sg" verify two --json | tail -1 | python3 -c 'import json, sys; o = json.load(sys.stdin); print(o["anchors"], o["anchors_beside"] > 0)')" '0 True' 'which --json tells apart from those of the anchor log'
+is "$("$sg" verify two --json | jq -r 'select(.check == "anchor").result')" skipped 'they are no witness: who changes the session can change them'
+two=$(find "$t/elsewhere" -name '*-two-*.glass')
+"$sg" verify two --anchor "$two-anchor" >"$t/out" 2>&1
+is $? 2 'nor when they are named'
+cp -p "$two-anchor" "$t/witness"
+"$sg" verify two --anchor "$t/witness" >"$t/out" 2>&1
+is $? 0 'a copy kept elsewhere is'
 "$sg" simulate two >"$t/out" 2>&1
 status=$?
 grep -q redacted "$t/out" || [ $status = 0 ]
@@ -141,6 +180,11 @@ mv "$t/away" "$t/elsewhere/moved"
 four=$(find "$t/elsewhere" -name '*-four-*.glass')
 byte=$(grep -abom1 '"verdict":"allow"' "$four" | head -1 | cut -d: -f1)
 printf 'X' | dd of="$four" bs=1 seek="$((byte + 12))" conv=notrunc 2>/dev/null
+"$sg" archive --restore two >"$t/out" 2>&1
+is "$? $(ls "$t/new" | grep -c -- '-two-.*glass$')" '0 1' 'a session of it is restored'
+is "$(ls "$t/new/library")" "$(ls "$t/elsewhere/moved/library")" 'with the texts of the library that it may need'
+"$sg" archive two -o "$t/elsewhere/moved" >"$t/out" 2>&1
+is $? 0 'and goes back'
 "$sg" archive --restore four >"$t/out" 2>&1
 is "$? $(find "$t/elsewhere" -name '*-four-*.glass' | wc -l) $(find "$t/new" -name '*four*' | wc -l)" '1 1 0' 'a damaged one stays where it is'
 
