@@ -111,8 +111,8 @@ rebuilt() { # the builder that a reader has started may be at it
 wait_for 30 rebuilt
 ok $? 'and the shard is made anew'
 mkdir -m 700 "$t/truth"
-questions=15
+questions=60
 [ -z "${LONG:-}" ] || questions=1000
 SANDGLASS_SESSIONS=$t/truth python3 "$here/catalog_truth.py" "$sg" "$make" "$t/truth" "${SEED:-3}" "$questions" >"$t/out" 2>&1
-is $? 0 "$questions questions while sessions begin, end, are killed, redacted, labeled, moved, copied, and removed"
+is $? 0 "$questions questions while sessions begin, end, are killed, redacted, labeled, moved, copied, archived, and removed"
 finish

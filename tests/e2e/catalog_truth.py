@@ -1,7 +1,7 @@
 """The catalog against the files while sessions change: catalog_truth.py PROGRAM MAKE_SESSION DIR SEED QUESTIONS
 
-Before every question something happens: a session begins, lives, ends, is killed, redacted, labeled, moved, copied, or removed,
-or the catalog is built. The question then has the same answer with the catalog and without."""
+Before every question something happens: a session begins, lives, ends, is killed, redacted, labeled, moved, copied, archived,
+restored, or removed, or the catalog is built. The question then has the same answer with the catalog and without."""
 import os
 import random
 import shutil
@@ -98,6 +98,36 @@ def remove():
         os.remove(chance.choice(paths))
 
 
+def archived():
+    top = os.path.join(where, "archive")
+    return sorted(os.path.join(d, f) for d, _, files in os.walk(top) for f in files if f.endswith(".glass"))
+
+
+def id_of(path):
+    return os.path.basename(path)[:-len(".glass")].split("-")[-1]
+
+
+def archive():
+    paths = [p for p in finished() if not os.path.exists(p + "-wal")]
+    if len(paths) > 8:
+        moved = sandglass("archive", "--force", id_of(chance.choice(paths))).returncode == 0
+        done["moves to the archive"] = done.get("moves to the archive", 0) + moved
+
+
+def archived_one():
+    paths = archived()
+    what = chance.choice(["restore", "redact", "prune"])
+    if not paths:
+        return archive()
+    path = chance.choice(paths)
+    if what == "restore":
+        sandglass("archive", "--restore", id_of(path))
+    elif what == "redact":
+        sandglass("redact", path + f"#{chance.randint(2, 60)}", "--why", "test", "--yes")
+    else:
+        sandglass("prune", id_of(path), "--yes")
+
+
 def settle_and_build():
     old = time.time() - 60
     for path in finished():
@@ -108,7 +138,7 @@ def settle_and_build():
 for _ in range(12):
     session()
 settle_and_build()
-happens = [begin, begin, end, crash, redact, label, move, copy, remove, remove, settle_and_build, settle_and_build]
+happens = [begin, begin, end, crash, redact, label, move, copy, archive, archive, archived_one, remove, remove, settle_and_build, settle_and_build]
 bad = answers = 0
 for n in range(number):
     what = chance.choice(happens)
@@ -131,5 +161,5 @@ for n in range(number):
                 print(mark, line.decode(errors="replace")[:300])
 while live:
     end()
-print(f"{number} questions, {bad} differ, {answers} have an answer;", ", ".join(f"{k} {v}" for k, v in sorted(done.items())))
+print(f"{number} questions, {bad} differ, {answers} have an answer, {len(archived())} archived;", ", ".join(f"{k} {v}" for k, v in sorted(done.items())))
 sys.exit(bool(bad) or answers * 5 < number)
