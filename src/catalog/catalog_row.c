@@ -4,6 +4,7 @@
 
 #include "catalog/answers.h"
 #include "catalog/catalog_priv.h"
+#include "catalog/changed_files.h"
 #include "catalog/deeds.h"
 #include "catalog/digest.h"
 #include "catalog/traits.h"
@@ -110,6 +111,7 @@ static json_t *catalog_row_details(struct session *s, struct catalog_row *r, str
 		json_put(o, "summary", summary_json(&m));
 		json_put(o, "held", json_incref(r->held));
 		json_put(o, "answers", json_incref(r->answers));
+		json_put(o, "files", session_changed_files(s));
 	}
 	summary_release(&m);
 	json_decref(traits);

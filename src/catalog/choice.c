@@ -52,6 +52,18 @@ static bool choice_by_traits(const struct session_choice *w, const json_t *trait
 	       (!w->repo || choice_has(traits, "repos", w->repo, false));
 }
 
+static bool choice_by_changes(const struct session_choice *w, const json_t *details)
+{
+	const json_t *files = json_object_get(details, "files");
+	size_t i;
+	json_t *path;
+	if (!w->looks_at || !json_is_array(files))
+		return true;
+	json_array_foreach(files, i,
+			   path) if (w->looks_at(w->self, json_string_value(path))) return true;
+	return false;
+}
+
 static bool choice_by_time(const struct session_choice *w, int64_t begun_us)
 {
 	return begun_us >= w->since_us && (!w->until_us || begun_us < w->until_us);
@@ -86,18 +98,21 @@ bool session_choice_takes(const struct session_choice *w, const struct catalog *
 			  const struct session_file *f)
 {
 	const struct shard_session *known;
-	bool by_traits = choice_asks_traits(w);
-	if (!by_traits && !w->since_us && !w->until_us)
+	if (!session_choice_any(w) && !w->looks_at)
 		return true;
 	if (choice_too_far(w, f))
 		return false;
 	if (!(known = catalog_find(c, f)))
-		return choice_by_file(w, f->path);
+		return !session_choice_any(w) || choice_by_file(w, f->path);
 	if (!choice_by_time(w, known->begun_us))
 		return false;
-	CLEANUP(json_release) json_t *details = by_traits ? catalog_details(c, f) : NULL;
-	return !by_traits || (details ? choice_by_traits(w, json_object_get(details, "traits"))
-				      : choice_by_file(w, f->path));
+	if (!choice_asks_traits(w) && !w->looks_at)
+		return true;
+	CLEANUP(json_release) json_t *details = catalog_details(c, f);
+	if (!details)
+		return !choice_asks_traits(w) || choice_by_file(w, f->path);
+	return choice_by_traits(w, json_object_get(details, "traits")) &&
+	       choice_by_changes(w, details);
 }
 
 static void choice_drop_file(struct session_file *f)

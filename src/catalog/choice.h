@@ -13,6 +13,10 @@ struct session_choice {
 	const char *agent, *model, *repo; /* borrowed; NULL: not asked */
 	const char *label[CHOICE_LABELS]; /* borrowed; all must match */
 	size_t labels;
+	/* Does the command look at this file? NULL: not asked. A session is left out if the catalog
+	 * knows that no snapshot of it changed such a file. */
+	bool (*looks_at)(void *self, const char *path);
+	void *self; /* of looks_at */
 };
 bool session_choice_any(const struct session_choice *w); /* was anything asked? */
 /* One that can't be read is taken, so that the command names it. */

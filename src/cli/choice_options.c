@@ -96,13 +96,41 @@ void choice_catalog_done(struct cmd_ctx *ctx, struct catalog **c, const struct p
 	choice_catalog_end(ctx, c, &files);
 }
 
-int past_choose(struct cmd_ctx *ctx, struct past *p, struct err *err)
+int past_choose_changed(struct cmd_ctx *ctx, struct past *p,
+			bool (*looks_at)(void *self, const char *path), void *self, struct err *err)
 {
 	struct session_choice choice;
 	if (session_choice_read(ctx, &choice, err) < 0)
 		return -1;
+	choice.looks_at = looks_at;
+	choice.self = self;
 	struct catalog *c = catalog_open(ctx->sessions);
 	session_choice_past(&choice, c, p);
 	choice_catalog_done(ctx, &c, p);
 	return 0;
+}
+
+int past_choose(struct cmd_ctx *ctx, struct past *p, struct err *err)
+{
+	return past_choose_changed(ctx, p, NULL, NULL, err);
+}
+
+bool choice_given(const struct cmd_ctx *ctx)
+{
+	static const char *const choices[] = {
+		"since", "until", "agent", "model", "repo", "label"
+	};
+	bool given = false;
+	for (size_t i = 0; i < ARRAY_LEN(choices); i++)
+		given |= cmd_has(ctx, choices[i]);
+	return given;
+}
+
+int choice_all_check(struct cmd_ctx *ctx)
+{
+	if (cmd_has(ctx, "all") && cmd_has(ctx, "at"))
+		return cmd_usage(ctx, "--at names one session; --all looks at every session");
+	if (!cmd_has(ctx, "all") && choice_given(ctx))
+		return cmd_usage(ctx, "options that choose sessions need --all");
+	return EXIT_DONE;
 }

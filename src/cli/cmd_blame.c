@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cli/choice_options.h"
 #include "cli/files_at.h"
 #include "exchange/export.h"
 #include "base/mem.h"
@@ -96,6 +97,7 @@ static void cmd_blame_print_json(struct cmd_ctx *ctx, struct session *s,
 				 const char *text, size_t len)
 {
 	json_t *o = json_object(), *who = files_who_json(s, &v->item[from]);
+	json_put_str(o, "session", session_id(s));
 	json_put_int(o, "line", (int64_t)line);
 	json_put(o, "text", json_bytes(text, len));
 	json_object_update(o, who);
@@ -190,7 +192,8 @@ static void print_legend(struct cmd_ctx *ctx, struct session *s, const struct fi
 	}
 }
 
-static int cmd_blame_file(struct cmd_ctx *ctx, struct files_at *f, struct err *err)
+/* *found_out: a snapshot has the file, whatever it is now. */
+static int cmd_blame_file(struct cmd_ctx *ctx, struct files_at *f, bool *found_out, struct err *err)
 {
 	struct file_versions v;
 	const struct layer_at *layer;
@@ -200,6 +203,7 @@ static int cmd_blame_file(struct cmd_ctx *ctx, struct files_at *f, struct err *e
 	if (files_at_path(f, path, &layer, &v, err) < 0)
 		return -1;
 	int rc = 0;
+	*found_out = true;
 	for (size_t i = 0; rc == 0 && i < v.nr; i++)
 		rc = one_version(&o, f->s, &v.item[i], i, &text, err);
 	const struct file_version *last = &v.item[v.nr - 1];
@@ -214,6 +218,8 @@ static int cmd_blame_file(struct cmd_ctx *ctx, struct files_at *f, struct err *e
 			     path);
 	else if (rc == 0 && memchr(buf_cstr(&text), 0, text.len > 8000 ? 8000 : text.len))
 		rc = err_set(err, ERR_INVALID, "'%s' is not a text file", path);
+	if (rc == 0 && cmd_has(ctx, "all") && !ctx->json && !ctx->quiet)
+		fprintf(ctx->err, "session %s\n", session_id(f->s));
 	if (rc == 0) {
 		cmd_blame_print_lines(ctx, f->s, &v, &o, &text);
 		if (!ctx->json)
@@ -224,13 +230,72 @@ static int cmd_blame_file(struct cmd_ctx *ctx, struct files_at *f, struct err *e
 	return rc;
 }
 
-int cmd_blame(struct cmd_ctx *ctx)
+/* "src/a.c" in any repository, or "NAME/src/a.c" in the repository NAME. */
+static bool cmd_blame_looks_at(void *self, const char *path)
+{
+	const char *wanted = self;
+	size_t n = strlen(wanted), len = strlen(path);
+	return !strcmp(wanted, path) ||
+	       (n > len && wanted[n - len - 1] == '/' && !strcmp(wanted + n - len, path));
+}
+
+static int cmd_blame_session(struct cmd_ctx *ctx, const char *ref, bool *found_out, struct err *err)
 {
 	struct files_at f;
-	struct err err = ERR_INIT;
-	int rc = files_at_open(&f, ctx, cmd_opt(ctx, "at"), &err);
+	*found_out = false;
+	int rc = files_at_open(&f, ctx, ref, err);
 	if (rc == 0)
-		rc = cmd_blame_file(ctx, &f, &err);
+		rc = cmd_blame_file(ctx, &f, found_out, err);
 	files_at_release(&f);
-	return rc < 0 ? cmd_fail(ctx, &err) : EXIT_DONE;
+	return rc;
+}
+
+/* Of a session of many: 1 if it changed the file, which is printed; 0 if not; -1. */
+static int cmd_blame_one_of(struct cmd_ctx *ctx, struct past *past, const char *path,
+			    struct err *err)
+{
+	struct err why = ERR_INIT;
+	bool found;
+	if (cmd_blame_session(ctx, path, &found, &why) == 0)
+		return 1;
+	if (found || why.code == ERR_USAGE) {
+		*err = why;
+		return err_wrap(err, "'%s'", path);
+	}
+	if (why.code != ERR_NOENT)
+		past_left_out(past, &why);
+	return 0;
+}
+
+/* The newest session that changed the file. */
+static int cmd_blame_newest(struct cmd_ctx *ctx, bool *left_out, struct err *err)
+{
+	struct past past = { 0 };
+	CLEANUP(free_ptr) char *path = states_path(cmd_word(ctx, 0));
+	int found = 0, rc = past_sessions(ctx, 1, &past, err);
+	if (rc == 0)
+		rc = past_choose_changed(ctx, &past, cmd_blame_looks_at, path, err);
+	for (size_t i = past.paths.nr; rc == 0 && !found && i-- > 0;) {
+		progress_at(&past.working, "all sessions", past.paths.nr - i, past.paths.nr,
+			    "sessions");
+		found = cmd_blame_one_of(ctx, &past, past.paths.item[i], err);
+	}
+	progress_clear(&past.working);
+	*left_out = past.unread > 0;
+	past_release(&past);
+	if (rc == 0 && !found)
+		return err_set(err, ERR_NOENT, "no chosen session changed '%s'", path);
+	return rc < 0 || found < 0 ? -1 : 0;
+}
+
+int cmd_blame(struct cmd_ctx *ctx)
+{
+	struct err err = ERR_INIT;
+	bool found, left_out = false;
+	int status = choice_all_check(ctx);
+	if (status != EXIT_DONE)
+		return status;
+	int rc = cmd_has(ctx, "all") ? cmd_blame_newest(ctx, &left_out, &err)
+				     : cmd_blame_session(ctx, cmd_opt(ctx, "at"), &found, &err);
+	return rc < 0 ? cmd_fail(ctx, &err) : left_out ? EXIT_UNSUCCESSFUL : EXIT_DONE;
 }

@@ -6,6 +6,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "cli/choice_options.h"
 #include "check/past.h"
 #include "check/summary.h"
 #include "cli/lib/cmd_priv.h"
@@ -300,8 +301,8 @@ static bool cmd_compare_tell(struct cmd_ctx *ctx, const struct run *r, size_t nr
 /* On a terminal, unless words were asked for. */
 static bool cmd_compare_on_screen(const struct cmd_ctx *ctx)
 {
-	return !ctx->json && !ctx->no_tui && !cmd_has(ctx, "filter") && isatty(STDIN_FILENO) &&
-	       isatty(STDOUT_FILENO);
+	return cmd_word(ctx, 0) && !ctx->json && !ctx->no_tui && !cmd_has(ctx, "filter") &&
+	       isatty(STDIN_FILENO) && isatty(STDOUT_FILENO);
 }
 
 static int cmd_compare_show(struct run *r, size_t nr, struct err *err)
@@ -328,39 +329,80 @@ static int cmd_compare_show(struct run *r, size_t nr, struct err *err)
 	return rc;
 }
 
-int cmd_compare(struct cmd_ctx *ctx)
+/* Those that words name, or that options choose, oldest first. */
+static int cmd_compare_sessions(struct cmd_ctx *ctx, struct strv *out, struct err *err)
 {
-	struct err err = ERR_INIT;
-	size_t nr = 0;
-	int rc = 0;
-	bool same = false;
-	while (cmd_word(ctx, nr))
-		nr++;
+	struct past past;
+	for (size_t i = 0; cmd_word(ctx, i); i++)
+		strv_push(out, cmd_word(ctx, i));
+	if (out->nr)
+		return 0;
+	if (past_sessions(ctx, 0, &past, err) < 0)
+		return -1;
+	int rc = past_choose(ctx, &past, err);
+	for (size_t i = 0; rc == 0 && i < past.paths.nr; i++)
+		strv_push(out, past.paths.item[i]);
+	if (rc == 0 && out->nr < 2)
+		rc = err_set(err, ERR_NOENT,
+			     "expected two or more sessions, the options choose %zu", out->nr);
+	past_release(&past);
+	return rc;
+}
+
+static int cmd_compare_check(struct cmd_ctx *ctx)
+{
+	bool chooses = choice_given(ctx);
 	if (cmd_has(ctx, "patterns"))
-		return nr ? cmd_usage(ctx, "--patterns takes no sessions") : cmd_patterns(ctx);
+		return cmd_word(ctx, 0) || chooses ? cmd_usage(ctx, "--patterns takes no sessions")
+						   : EXIT_DONE;
 	if (cmd_has(ctx, "image") || cmd_has(ctx, "keep"))
 		return cmd_usage(ctx, "--image and --keep require --patterns");
-	if (nr < 2)
-		return cmd_usage(ctx, "missing arguments: A B");
+	if (cmd_word(ctx, 0) && chooses)
+		return cmd_usage(ctx, "expected names or options that choose sessions, got both");
+	return chooses || cmd_word(ctx, 1) ? EXIT_DONE : cmd_usage(ctx, "missing arguments: A B");
+}
+
+static int cmd_compare_all(struct cmd_ctx *ctx, const struct strv *refs, bool *same_out,
+			   struct err *err)
+{
+	size_t nr = refs->nr;
 	struct run *r = mem_calloc(nr, sizeof(*r));
 	struct working w = { .ctx = ctx };
 	CLEANUP(json_release) json_t *texts = json_object();
+	int rc = 0;
 	for (size_t i = 0; i < nr; i++)
 		r[i].texts = texts;
 	for (size_t i = 0; rc == 0 && i < nr; i++)
-		rc = cmd_compare_load(ctx, cmd_word(ctx, i), &w, &r[i], &err);
+		rc = cmd_compare_load(ctx, refs->item[i], &w, &r[i], err);
 	progress_clear(&w);
 	if (rc == 0) {
 		cmd_compare_cluster(r, nr);
 		for (size_t i = 1; i < nr && cmd_compare_on_screen(ctx); i++)
-			same = r[i].same_way == 0 && r[i].same_tree == 0 && (i == 1 || same);
+			*same_out =
+				r[i].same_way == 0 && r[i].same_tree == 0 && (i == 1 || *same_out);
 		if (cmd_compare_on_screen(ctx))
-			rc = cmd_compare_show(r, nr, &err);
+			rc = cmd_compare_show(r, nr, err);
 		else
-			same = cmd_compare_tell(ctx, r, nr);
+			*same_out = cmd_compare_tell(ctx, r, nr);
 	}
 	for (size_t i = 0; i < nr; i++)
 		run_release(&r[i]);
 	free(r);
-	return rc < 0 ? cmd_fail(ctx, &err) : same ? EXIT_DONE : EXIT_UNSUCCESSFUL;
+	return rc;
+}
+
+int cmd_compare(struct cmd_ctx *ctx)
+{
+	struct err err = ERR_INIT;
+	CLEANUP(strv_release) struct strv refs = STRV_INIT;
+	bool same = false;
+	int status = cmd_compare_check(ctx);
+	if (status != EXIT_DONE)
+		return status;
+	if (cmd_has(ctx, "patterns"))
+		return cmd_patterns(ctx);
+	if (cmd_compare_sessions(ctx, &refs, &err) < 0 ||
+	    cmd_compare_all(ctx, &refs, &same, &err) < 0)
+		return cmd_fail(ctx, &err);
+	return same ? EXIT_DONE : EXIT_UNSUCCESSFUL;
 }

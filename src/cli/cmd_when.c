@@ -184,13 +184,18 @@ static int cmd_when_session(struct pickaxe *x, const char *ref, struct err *err)
 	return rc;
 }
 
+static bool cmd_when_looks_at(void *self, const char *path)
+{
+	return files_wanted(self, path);
+}
+
 /* Every session that the options choose, oldest first; one that can't be read is named. */
 static int cmd_when_all(struct pickaxe *x, struct err *err)
 {
 	struct past past = { 0 };
 	int rc = past_sessions(x->ctx, 1, &past, err);
 	if (rc == 0)
-		rc = past_choose(x->ctx, &past, err);
+		rc = past_choose_changed(x->ctx, &past, cmd_when_looks_at, x->ctx, err);
 	x->past = &past;
 	for (size_t i = 0; rc == 0 && i < past.paths.nr; i++) {
 		struct err why = ERR_INIT;
@@ -207,17 +212,9 @@ static int cmd_when_all(struct pickaxe *x, struct err *err)
 
 static int cmd_when_check(struct cmd_ctx *ctx, const struct pickaxe *x)
 {
-	static const char *const choices[] = {
-		"since", "until", "agent", "model", "repo", "label"
-	};
 	if (!x->len)
 		return cmd_usage(ctx, "expected a text, got an empty one");
-	if (cmd_has(ctx, "all") && cmd_has(ctx, "at"))
-		return cmd_usage(ctx, "--at names one session; --all looks at every session");
-	for (size_t i = 0; !cmd_has(ctx, "all") && i < ARRAY_LEN(choices); i++)
-		if (cmd_has(ctx, choices[i]))
-			return cmd_usage(ctx, "options that choose sessions need --all");
-	return EXIT_DONE;
+	return choice_all_check(ctx);
 }
 
 int cmd_when(struct cmd_ctx *ctx)

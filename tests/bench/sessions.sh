@@ -52,6 +52,8 @@ row 'search: a field' 500 search host:evil.example cmd:xyzzy
 row 'search: words that never meet' 500 search octal isdigit
 row 'report' 2000 report
 row 'policy mine' 10000 policy mine
+row 'blame: a file of no session' 1000 blame nowhere.c --all
+row 'when: a file of no session' 1000 when lexer --all --path nowhere.c
 rounds=1
 row 'policy past' 5000 policy past "$work/past.lua" -q
 # a hundred names: each of these files has several

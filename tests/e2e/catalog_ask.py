@@ -11,6 +11,7 @@ WORDS = ["lexer", "assertion", "octal", "isdigit", "xyzzy", "exer", "ASSERT", "å
 FIELDS = ["kind:exec", "kind:note", "cmd:make*", 'cmd:"git push*"', "cmd~^gi", "host:evil.example", "host:*.example", "exit:2", "exit>0",
           "path:src/lexer.c", "path:src/**", "rule:*publishing*", "verdict:deny", "by:human", "tool:shell", "text:isdigit", "agent:ada",
           "is:error", "dur>100ms", "since:1h", "text~octal|parser"]
+PATHS = ["src/lexer.c", "include/lexer.h", "tests/t_lexer.c", "src/main.c", "nowhere.c"]
 
 
 POLICY = os.path.join(where, "past.lua")
@@ -29,7 +30,12 @@ def question():
     kind = chance.random()
     if kind < 0.65:
         return ["search", text, "-n", str(chance.choice([3, 100, 10000])), "--json"]
-    if kind < 0.85:
+    if kind < 0.72:
+        words = chance.choice([["when", chance.choice(["lexer", "octal", "int"]), "--all", "--json"], ["blame", chance.choice(PATHS), "--all", "--json"]])
+        if words[0] == "when" and chance.random() < 0.7:
+            words += ["--path", chance.choice(PATHS + ["src", "*.c", "tests/*"])]
+        return words + chance.choice([[], [], ["--agent", "ada"], ["--since", "1h"]])
+    if kind < 0.87:
         return ["ls", "--all", "--json", "--filter", text]
     words = chance.choice([["ls", "--all", "--json"], ["report", "--json"], ["policy", "mine", "--json"],
                           ["policy", "past", POLICY, "--json"], ["policy", "past", POLICY], ["policy", "past", POLICY, "-q"]])

@@ -62,6 +62,22 @@ when() { "$sg" when wallaby --all --json "$@" | python3 -c 'import json, sys; pr
 ids=$("$sg" ls --json --label nr | python3 -c 'import json, sys; print(*reversed([json.loads(x)["session"] for x in sys.stdin]))')
 is "$(when)" "$ids" 'when --all: each session, oldest first'
 is "$(when --label nr=five)" "${ids#* }" 'and the one with the label'
+compared() { "$sg" compare --json "$@" | jq -r 'select(.name).name' | sort | tr '\n' ' '; }
+is "$(compared --label nr)" 'five four ' 'compare: those that a label chooses'
+"$sg" compare --label nr=five >"$t/out" 2>&1
+is $? 2 'one is too few'
+blamed() { "$sg" blame f --all --json "$@" | jq -r 'select(.text == "wallaby").session'; }
+for how in files catalog; do
+	age=300
+	[ $how = files ] || for f in $(ls -tr "$t"/sessions/*.glass); do touch -d "$((age--)) seconds ago" "$f"; done
+	[ $how = files ] || "$sg" index --catalog -q
+	is "$(blamed)" "${ids#* }" "blame --all: the newest session that changed the file ($how)"
+	is "$(blamed --label nr=four)" "${ids% *}" "with a label ($how)"
+	"$sg" blame nowhere --all >"$t/out" 2>&1
+	is $? 2 "and none ($how)"
+	is "$(when --path f)" "$ids" "when --path: sessions that changed the file ($how)"
+	is "$(when --path g)" '' "or none ($how)"
+done
 "$sg" redact four --object "$(printf 'base\nwallaby\n' | git hash-object --stdin)" --why test --yes >"$t/out" 2>&1 </dev/null
 touch -d '1 hour ago' "$("$sg" ls --json --label nr=four | python3 -c 'import json, sys; print(json.load(sys.stdin)["path"])')"
 is "$? $(when 2>"$t/err")" "0 ${ids#* }" 'a content that one session lacks is found in the next one'
