@@ -76,10 +76,13 @@ static bool stays_out(const struct box_merge *m, const struct box_merge_opts *o,
 		      const struct unmerged_layer *l, const char *path)
 {
 	CLEANUP(free_ptr) char *named = *l->repo ? mem_printf("%s/%s", l->repo, path) : NULL;
+	bool left = false;
 	for (size_t i = 0; o->leave && i < o->leave->nr; i++)
 		if (fnmatch(o->leave->item[i], path, 0) == 0 ||
 		    (named && fnmatch(o->leave->item[i], named, 0) == 0))
-			return true;
+			left = o->left[i] = true;
+	if (left)
+		return true;
 	CLEANUP(free_ptr) char *full = m->decided.nr ? mem_printf("%s/%s", l->dir, path) : NULL;
 	for (size_t i = 0; i < m->decided.nr; i++)
 		if (!strcmp(m->decided.item[i], full))

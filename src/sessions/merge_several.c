@@ -41,6 +41,7 @@ static int several_opts_read(struct several_opts *o, const json_t *opts, struct 
 		.ignored = json_object_get(opts, "ignored") != NULL,
 		.pick = &o->pick,
 		.leave = &o->leave,
+		.left = mem_calloc(o->leave.nr + 1, sizeof(bool)),
 	};
 	return pick_opts(&o->pick, opts, err);
 }
@@ -49,6 +50,7 @@ static void several_opts_release(struct several_opts *o)
 {
 	pick_release(&o->pick);
 	strv_release(&o->leave);
+	free(o->box.left);
 	strv_release(&o->take);
 }
 
@@ -94,6 +96,16 @@ static int several_plan(struct merge_several *m, struct several_opts *o, bool ag
 	for (size_t i = 0; i < m->nr; i++)
 		if (box_merge_run(&m->merge[i], &o->box, true, err) < 0)
 			return m->nr > 1 ? err_wrap(err, "box '%s'", m->merge[i].box->name) : -1;
+	return 0;
+}
+
+/* A pattern with a typing error would merge what is meant to stay out. */
+static int several_left(const struct several_opts *o, struct err *err)
+{
+	for (size_t i = 0; i < o->leave.nr; i++)
+		if (!o->box.left[i])
+			return err_set(err, ERR_USAGE, "--leave '%s': no changed file matches",
+				       o->leave.item[i]);
 	return 0;
 }
 
@@ -221,6 +233,8 @@ int merge_several_run(struct merge_several *m, struct session *s, const struct s
 		rc = several_check(m, &o, err);
 	if (rc == 0)
 		rc = several_plan(m, &o, false, err);
+	if (rc == 0)
+		rc = several_left(&o, err);
 	if (rc == 0)
 		rc = pick_check(&o.pick, err);
 	if (rc == 0 && m->nr > 1)

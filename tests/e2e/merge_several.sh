@@ -115,6 +115,10 @@ undo -S "$id"
 merge "$id" --all --leave b.txt
 is "$? $(git -C edit show "sandglass/$id:b.txt") $(jq -r '[.result.boxes[].unmerged.files] | join(" ")' out)" '0 two 1 1' 'edit: or the file stays out of all'
 undo -S "$id"
+merge "$id" --all --leave from-a --leave from-z
+is "$? $(refs edit) $(grep -c from-z err)" '1 0 1' 'edit: a pattern that leaves nothing out is named, and nothing is merged'
+merge "$id/a" --leave from-z
+is "$? $(refs edit) $(grep -c from-z err)" '1 0 1' 'edit: also for one sandbox'
 merge "$id" --all --take c:b.txt
 is "$? $(refs edit)" '1 0' 'edit: a sandbox that is not there'
 merge "$id" --all --take b:nothing
