@@ -107,6 +107,12 @@ static void export_tables_tell(struct cmd_ctx *ctx, const struct tables *t, cons
 	for (enum table table = 0; table < TABLE_NR; table++)
 		export_tables_int(o, tables_name(table), tables_rows(t, table));
 	export_tables_int(o, "left_out", p->unread);
+	export_tables_int(o, "files_left_out", tables_files_left(t));
+	if (tables_files_left(t) && !ctx->quiet)
+		fprintf(ctx->err,
+			"sandglass: export: left out of files: %llu changes beyond the lists of "
+			"their events\n",
+			(unsigned long long)tables_files_left(t));
 	if (ctx->json) {
 		cmd_json(ctx, o);
 		return;

@@ -24,6 +24,7 @@ struct tables {
 	bool force;
 	struct tables_part table[TABLE_NR];
 	enum table at; /* of the query that runs */
+	uint64_t files_left;
 };
 
 #define TIME(column) "strftime('%Y-%m-%dT%H:%M:%fZ', " column " / 1000000.0, 'unixepoch')"
@@ -168,8 +169,27 @@ static int tables_on_row(void *self, const char *day, const char *row, struct er
 	return tables_put(t, t->at, day, row, err);
 }
 
+uint64_t tables_files_left(const struct tables *t)
+{
+	return t->files_left;
+}
+
+static int tables_count_left(struct tables *t, struct session *s, struct err *err)
+{
+	static const char sql[] = "SELECT coalesce(sum(json_extract(body, '$.more')), 0) FROM event"
+				  " WHERE json_type(body, '$.changes') = 'array'";
+	struct sql_table left = { 0 };
+	if (sql_own(s, sql, 1, &left, err) < 0)
+		return -1;
+	t->files_left += left.rows && left.cell[0] ? strtoull(left.cell[0], NULL, 10) : 0;
+	sql_table_release(&left);
+	return 0;
+}
+
 int tables_session(struct tables *t, struct session *s, struct err *err)
 {
+	if (tables_count_left(t, s, err) < 0)
+		return err_wrap(err, "session %s", session_id(s));
 	for (t->at = 0; t->at < TABLE_NR; t->at++)
 		if (tables_sql[t->at].sql &&
 		    sql_pairs(s, tables_sql[t->at].sql, tables_on_row, t, err) < 0)

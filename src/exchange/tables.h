@@ -26,6 +26,8 @@ NODISCARD int tables_session(struct tables *t, struct session *s, struct err *er
 NODISCARD int tables_row(struct tables *t, enum table table, int64_t ts_us, json_t *row,
 			 struct err *err);
 uint64_t tables_rows(const struct tables *t, enum table table);
+/* Changed files that no row has: of events whose list is cut ("more"). */
+uint64_t tables_files_left(const struct tables *t);
 const char *tables_name(enum table table);
 /* Syncs and gives the directory its name. */
 NODISCARD int tables_finish(struct tables *t, struct err *err);

@@ -6,7 +6,7 @@ sg=$SANDGLASS
 make=${SANDGLASS%/*}/helpers/sessions/make_session
 top=$(cd "$here/../.." && pwd)
 venv=${SANDGLASS%/*}/duckdb wanted=$top/tests/outside/duckdb.txt
-for tool in "$make" sqlite3 python3; do
+for tool in "$make" sqlite3 python3 jq; do
 	command -v "$tool" >/dev/null || { skip "$tool is needed"; finish; }
 done
 export SANDGLASS_SESSIONS=$t/sessions TZ=UTC
@@ -43,6 +43,15 @@ printf 'no session' >sessions/2025-11-24-bad-bad001.glass
 "$sg" export --all -F tables -o partly --json >"$t/partly.json" 2>"$t/out"
 is "$? $(grep -oE '"left_out":[0-9]+' "$t/partly.json")" '1 "left_out":1' 'one that cannot be read is named, and the status says so'
 rm sessions/2025-11-24-bad-bad001.glass
+is "$(jq -r .files_left_out "$t/told")" 0 'no change is left out of files'
+if (need_boxes) >/dev/null 2>&1; then
+	git init -q many
+	echo 'local b = require "sandglass".sandbox { repo = "many" }; b:run "seq 2003 | xargs touch"; b:close()' >many.lua
+	SANDGLASS_SESSIONS=$t/long "$sg" run many.lua </dev/null >"$t/out" 2>&1
+	"$sg" export long/*.glass -F tables -o long.tables --json >"$t/long.json" 2>"$t/out"
+	is "$? $(jq -r '"\(.files) \(.files_left_out)"' "$t/long.json") $(grep -c ' 3 changes' "$t/out")" '0 2000 3 1' \
+		'changes beyond the list of their event are counted and named'
+fi
 
 if ! cmp -s "$wanted" "$venv/duckdb.txt"; then
 	rm -rf "$venv"
