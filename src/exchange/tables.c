@@ -36,49 +36,56 @@ struct tables {
 #define STEP(kind, field)                                                                          \
 	"(SELECT json_extract(j.body, '$." field "') FROM event j WHERE j.action = r.seq"          \
 	" AND j.action > 0 AND j.kind = " kind " ORDER BY j.seq DESC LIMIT 1)"
+#define REDACTED(row)                                                                              \
+	"'redacted', json(CASE WHEN " row ".body IS NULL THEN 'true' ELSE 'false' END)"
 
-/* The date of the row, and the row. */
+/* clang-format off */
+/* Each: the date of the row, and the row. */
+#define ACTIONS                                                                                    \
+	"SELECT " DATE("r.ts_us") ", json_object(" SESSION ", 'action', r.seq"                     \
+	", 'time', " TIME("r.ts_us") ", 'agent', " AGENT("r") ", 'sandbox', " BOX("r")             \
+	", 'kind', json_extract(r.body, '$.kind')"                                                 \
+	", 'what', v.what, 'wanted', v.wanted, 'verdict', v.verdict, 'decision', v.decision"       \
+	", 'decided_by', v.claimed_by, 'ended', v.\"end\", 'code', v.code, 'signal', v.signal"     \
+	", 'why', v.why, 'duration_us', v.took_us"                                                 \
+	", 'cost_uusd', CASE WHEN " STEP("431", "cost_unknown") " THEN NULL"                       \
+	" ELSE coalesce(" STEP("105", "cost_uusd") ", " STEP("431", "cost_uusd") ") END"           \
+	", " REDACTED("r") ")"                                                                     \
+	" FROM event r JOIN v_action v ON v.action = r.seq WHERE r.kind = 100 ORDER BY r.seq"
+#define EVENTS                                                                                     \
+	"SELECT " DATE("e.ts_us") ", json_object(" SESSION ", 'seq', e.seq"                        \
+	", 'time', " TIME("e.ts_us") ", 'kind', coalesce(k.name, 'kind-' || e.kind)"               \
+	", 'cause', e.cause, 'agent', e.agent, 'box', e.box, 'action', e.action"                   \
+	", " REDACTED("e") ", 'body', json(e.body))"                                               \
+	" FROM event e LEFT JOIN kind k ON k.number = e.kind ORDER BY e.seq"
+#define FILES                                                                                      \
+	"SELECT " DATE("e.ts_us") ", json_object(" SESSION ", 'seq', e.seq"                        \
+	", 'time', " TIME("e.ts_us") ", 'sandbox', " BOX("e") ", 'action', e.action"               \
+	", 'op', json_extract(c.value, '$.op'), 'path', json_extract(c.value, '$.path')"           \
+	", 'mode', json_extract(c.value, '$.mode'), 'size', json_extract(c.value, '$.size')"       \
+	", 'oid', json_extract(c.value, '$.oid'))"                                                 \
+	" FROM event e, json_each(e.body, '$.changes') c WHERE e.body IS NOT NULL"                 \
+	" ORDER BY e.seq, c.key"
+#define MODEL_CALLS                                                                                \
+	"SELECT " DATE("e.ts_us") ", json_object(" SESSION ", 'action', e.action"                  \
+	", 'time', " TIME("e.ts_us") ", 'agent', " AGENT("e")                                      \
+	", 'model', json_extract(e.body, '$.model')"                                               \
+	", 'tokens_in', json_extract(e.body, '$.usage.in')"                                        \
+	", 'tokens_out', json_extract(e.body, '$.usage.out')"                                      \
+	", 'tokens_cached', json_extract(e.body, '$.usage.cached')"                                \
+	", 'cost_uusd', CASE WHEN json_extract(e.body, '$.cost_unknown') THEN NULL ELSE"           \
+	" json_extract(e.body, '$.cost_uusd') END, 'stop', json_extract(e.body, '$.stop')"         \
+	", " REDACTED("e") ") FROM event e WHERE e.kind = 431 ORDER BY e.seq"
+/* clang-format on */
+
 static const struct {
 	const char *name, *sql;
 } tables_sql[TABLE_NR] = {
 	[TABLE_SESSIONS] = { "sessions", NULL },
-	[TABLE_ACTIONS] = { "actions",
-			    "SELECT " DATE(
-				    "r.ts_us") ", json_object(" SESSION
-					       ", 'action', r.seq, 'time', " TIME("r.ts_us") ", 'agent', " AGENT("r") ", 'sandbox', " BOX(
-						       "r") ", 'kind', json_extract(r.body, '$.kind')"
-							    ", 'what', v.what, 'wanted', v.wanted, 'verdict', v.verdict, 'decision', v.decision"
-							    ", 'decided_by', v.claimed_by, 'ended', v.\"end\", 'code', v.code, 'signal', v.signal, 'why', v.why"
-							    ", 'duration_us', v.took_us, 'cost_uusd', CASE WHEN " STEP("431", "cost_unknown") " THEN NULL ELSE coalesce(" STEP(
-								    "105",
-								    "cost_uusd") ", " STEP("431",
-											   "cost_uusd") ") END"
-													", 'redacted', json(CASE WHEN r.body IS NULL THEN 'true' ELSE 'false' END))"
-													" FROM event r JOIN v_action v ON v.action = r.seq WHERE r.kind = 100 ORDER BY r.seq" },
-	[TABLE_EVENTS] = { "events",
-			   "SELECT " DATE("e.ts_us") ", json_object(" SESSION ", 'seq', e.seq, 'time', " TIME(
-				   "e.ts_us") ", 'kind', coalesce(k.name, 'kind-' || e.kind), 'cause', e.cause, 'agent', e.agent, 'box', e.box"
-					      ", 'action', e.action, 'redacted', json(CASE WHEN e.body IS NULL THEN 'true' ELSE 'false' END)"
-					      ", 'body', json(e.body)) FROM event e LEFT JOIN kind k ON k.number = e.kind ORDER BY e.seq" },
-	[TABLE_FILES] = { "files",
-			  "SELECT " DATE(
-				  "e.ts_us") ", json_object(" SESSION
-					     ", 'seq', e.seq, 'time', " TIME("e.ts_us") ", 'sandbox', " BOX(
-						     "e") ", 'action', e.action, 'op', json_extract(c.value, '$.op')"
-							  ", 'path', json_extract(c.value, '$.path'), 'mode', json_extract(c.value, '$.mode')"
-							  ", 'size', json_extract(c.value, '$.size'), 'oid', json_extract(c.value, '$.oid'))"
-							  " FROM event e, json_each(e.body, '$.changes') c WHERE e.body IS NOT NULL ORDER BY e.seq, c.key" },
-	[TABLE_MODEL_CALLS] = { "model_calls",
-				"SELECT " DATE(
-					"e.ts_us") ", json_object(" SESSION
-						   ", 'action', e.action, 'time', " TIME("e.ts_us") ", 'agent', " AGENT(
-							   "e") ", 'model', json_extract(e.body, '$.model')"
-								", 'tokens_in', json_extract(e.body, '$.usage.in'), 'tokens_out', json_extract(e.body, '$.usage.out')"
-								", 'tokens_cached', json_extract(e.body, '$.usage.cached')"
-								", 'cost_uusd', CASE WHEN json_extract(e.body, '$.cost_unknown') THEN NULL ELSE"
-								" json_extract(e.body, '$.cost_uusd') END, 'stop', json_extract(e.body, '$.stop')"
-								", 'redacted', json(CASE WHEN e.body IS NULL THEN 'true' ELSE 'false' END))"
-								" FROM event e WHERE e.kind = 431 ORDER BY e.seq" },
+	[TABLE_ACTIONS] = { "actions", ACTIONS },
+	[TABLE_EVENTS] = { "events", EVENTS },
+	[TABLE_FILES] = { "files", FILES },
+	[TABLE_MODEL_CALLS] = { "model_calls", MODEL_CALLS },
 	[TABLE_CLAIMS] = { "claims", NULL },
 };
 
