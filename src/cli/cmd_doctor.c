@@ -12,6 +12,7 @@
 
 #include "cli/lib/cmd_priv.h"
 #include "cli/lib/config.h"
+#include "sessions/merge_recover.h"
 #include "sessions/sessions.h"
 #include "sessions/unmerged.h"
 #include "luahost/library.h"
@@ -426,6 +427,9 @@ static void print_unmerged(struct cmd_ctx *ctx)
 			continue;
 		if (!session_live(s) && unmerged_read(&u, s, &none) == 0 && unmerged_files(&u))
 			cmd_doctor_print_path(ctx, "not merged", files.item[i].path);
+		CLEANUP(json_release) json_t *left = merge_recover_look(s);
+		if (json_array_size(left))
+			cmd_doctor_print_path(ctx, "interrupted merge", files.item[i].path);
 		unmerged_release(&u);
 		session_close(&s);
 	}

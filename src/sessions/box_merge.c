@@ -41,7 +41,7 @@ static void make_merge_id(struct box_merge *m)
 	for (size_t i = 0; i < m->box->nr; i++)
 		buf_printf(&text, "#%" PRIu64, m->box->layer[i].seq);
 	/* each has a record of its own to be undone from */
-	buf_printf(&text, "/%zu", m->known->nr_merges);
+	buf_printf(&text, "/%zu", m->known->nr_merges + m->known->nr_recovered);
 	hash_of(text.data, text.len, &h);
 	hex_append(&hex, h.b, 8);
 	memcpy(m->id, hex.data, 16);
@@ -215,6 +215,7 @@ int box_merge_run(struct box_merge *m, const struct box_merge_opts *o, bool dry,
 		.undo_dir = undo,
 		.dry = dry,
 		.onto = m->onto,
+		.hold = m->hold,
 		.store = &st,
 		.target = m->target,
 		.nr_targets = m->nr,

@@ -26,6 +26,7 @@ struct box_merge {
 	const struct unmerged_box *box;
 	const char *group;   /* id of the step that several merges belong to; NULL: there is one */
 	const json_t *onto;  /* merge_opts.onto */
+	const int *hold;     /* merge_opts.hold */
 	struct strv decided; /* full host paths that stay out by your decision between sandboxes */
 	/* set by box_merge_plan */
 	char id[33];

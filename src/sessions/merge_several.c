@@ -4,9 +4,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/failpoint.h"
 #include "base/mem.h"
 #include "base/paths.h"
 #include "sessions/merge_choose.h"
+#include "sessions/merge_recover.h"
 #include "sessions/merge_text.h"
 
 /* The options, held as a merge needs them. */
@@ -170,6 +172,7 @@ static void several_back(struct merge_several *m, size_t nr, struct err *why)
 		struct merge_opts o = { .id = b->id, .undo_dir = dir };
 		struct err err = ERR_INIT;
 		json_t *body = NULL;
+		failpoint_hit("merge-several-back");
 		if (merge_undo(&o, &body, &err) < 0) {
 			struct err was = *why;
 			b->stays = true;
@@ -183,15 +186,32 @@ static void several_back(struct merge_several *m, size_t nr, struct err *why)
 	}
 }
 
+static int several_intend(struct merge_several *m, const struct several_opts *o, struct err *err)
+{
+	json_t *list = json_array();
+	for (size_t i = 0; i < m->nr; i++) {
+		json_t *one = json_object();
+		json_put_str(one, "merge", m->merge[i].id);
+		json_put_int(one, "box", (int64_t)m->merge[i].box->id);
+		json_put_str(one, "name", m->merge[i].box->name);
+		json_put_str(one, "mode", merge_mode_name(o->box.mode));
+		json_array_append_new(list, one);
+		m->merge[i].hold = &m->intent.fd;
+	}
+	return merge_intent_write(&m->intent, session_id(m->merge[0].read), list, err);
+}
+
 static int several_write(struct merge_several *m, struct several_opts *o, struct err *err)
 {
 	json_t *onto = json_array();
-	int rc = 0;
+	int rc = o->box.mode == MERGE_PATCH ? 0 : several_intend(m, o, err);
+	failpoint_hit("merge-several-begun");
 	for (size_t i = 0; rc == 0 && i < m->nr; i++) {
 		struct box_merge *b = &m->merge[i];
 		b->onto = m->nr > 1 ? onto : NULL;
 		rc = box_merge_run(b, &o->box, false, err);
 		b->onto = NULL;
+		failpoint_hit("merge-several-one");
 		if (rc == 0)
 			several_onto(onto, b);
 		else if (m->nr > 1)
@@ -211,6 +231,7 @@ static int several_choose(struct merge_several *m, struct session *s, const stru
 	     all = json_object_get(opts, "all") != NULL;
 	if (unmerged_read(&m->known, s, err) < 0)
 		return -1;
+	m->known.nr_recovered += json_array_size(m->recovered);
 	const struct unmerged_box **box = mem_calloc(m->known.nr + 1, sizeof(*box));
 	int rc = merge_choose(&m->known, session_id(s), names, all, again, box, &m->nr, err);
 	m->merge = mem_calloc(m->nr + 1, sizeof(*m->merge));
@@ -225,8 +246,11 @@ int merge_several_run(struct merge_several *m, struct session *s, const struct s
 {
 	struct several_opts o;
 	*m = (struct merge_several){ .known = UNMERGED_INIT,
+				     .intent = MERGE_INTENT_INIT,
 				     .dry = json_object_get(opts, "dry-run") != NULL };
 	int rc = several_opts_read(&o, opts, err);
+	if (rc == 0 && !m->dry)
+		rc = merge_recover(s, &m->recovered, err);
 	if (rc == 0)
 		rc = several_choose(m, s, names, opts, err);
 	if (rc == 0)
@@ -255,6 +279,12 @@ int merge_several_run(struct merge_several *m, struct session *s, const struct s
 	return rc;
 }
 
+void merge_several_settled(struct merge_several *m)
+{
+	failpoint_hit("merge-several-recorded");
+	merge_intent_remove(&m->intent);
+}
+
 void merge_several_release(struct merge_several *m)
 {
 	for (size_t i = 0; i < m->nr; i++)
@@ -262,8 +292,10 @@ void merge_several_release(struct merge_several *m)
 	free(m->merge);
 	json_decref(m->between);
 	json_decref(m->both);
+	json_decref(m->recovered);
+	merge_intent_release(&m->intent);
 	unmerged_release(&m->known);
-	*m = (struct merge_several){ .known = UNMERGED_INIT };
+	*m = (struct merge_several){ .known = UNMERGED_INIT, .intent = MERGE_INTENT_INIT };
 }
 
 /* --- the result --- */

@@ -1,21 +1,25 @@
 /* Sandboxes of one session merged in one step, from the recording. All are planned and compared
  * first: on a conflict, with a target or between two of them, nothing is written. Then they are
  * merged one after the other, in MERGE_BRANCH onto one branch; if one fails, those before it are
- * taken back. Each has an event of its own; "group" of their bodies is the same. Blocking: worker
+ * taken back. Each has an event of its own; "group" of their bodies is the same. A step that was
+ * killed before its events were committed is taken back first (merge_recover.h). Blocking: worker
  * thread, or a command of its own. */
 #ifndef SESSIONS_MERGE_SEVERAL_H
 #define SESSIONS_MERGE_SEVERAL_H
 
 #include "sessions/merge_between.h"
+#include "sessions/merge_intent.h"
 
 struct merge_several {
 	struct unmerged known;
 	struct box_merge *merge;
 	size_t nr;
 	bool dry;
-	char group[33];	 /* "" if there is only one */
-	json_t *between; /* conflicts between sandboxes, by between_json */
-	json_t *both;	 /* files of several that merge by lines */
+	char group[33];	   /* "" if there is only one */
+	json_t *between;   /* conflicts between sandboxes, by between_json */
+	json_t *both;	   /* files of several that merge by lines */
+	json_t *recovered; /* merge_recover: undone first */
+	struct merge_intent intent;
 };
 
 /* What a command says: "path", "hunks", "leave", "take" (a string or a list of strings each),
@@ -24,6 +28,8 @@ struct merge_several {
  * only one. The result is filled in any case; -1: nothing was merged. */
 NODISCARD int merge_several_run(struct merge_several *m, struct session *s,
 				const struct strv *names, const json_t *opts, struct err *err);
+/* The events of @m and of what it recovered are committed. */
+void merge_several_settled(struct merge_several *m);
 /* {"group","clean","between","both","boxes":[{"box","name","event",..body}]}; @event: of each. */
 json_t *merge_several_result(const struct merge_several *m, const uint64_t *event);
 /* The same in words, a paragraph for each sandbox. */

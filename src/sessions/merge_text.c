@@ -176,7 +176,11 @@ static void text_undone_target(const json_t *t, struct buf *out)
 void merge_undone_text(const json_t *body, struct buf *out)
 {
 	const json_t *list = json_object_get(body, "targets");
-	buf_printf(out, "merge #%" PRId64 " undone", json_int(body, "of", 0));
+	if (json_flag(body, "interrupted", false))
+		buf_printf(out, "interrupted merge of sandbox %s undone",
+			   json_str(body, "name", ""));
+	else
+		buf_printf(out, "merge #%" PRId64 " undone", json_int(body, "of", 0));
 	for (size_t i = 0; i < json_array_size(list); i++)
 		text_undone_target(json_array_get(list, i), out);
 }

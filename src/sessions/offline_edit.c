@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "sessions/offline_priv.h"
+#include "sessions/merge_recover.h"
 #include "sessions/redact_request.h"
 #include "sessions/sessions.h"
 #include "base/fd.h"
@@ -97,6 +98,21 @@ int again_write(struct again *g, struct err *err)
 	json_put(body, "who", who);
 	g->cause = record_append_json(g->record, EV_CONTROL_COMMAND, 0, 0, 0, 0, body);
 	return again_settle(g, err);
+}
+
+void again_recovered(struct again *g, const json_t *list)
+{
+	CLEANUP(buf_release) struct buf names = BUF_INIT, safe = BUF_INIT;
+	for (size_t i = 0; i < json_array_size(list); i++) {
+		json_t *body = json_array_get(list, i);
+		record_append_json(g->record, EV_MERGE_UNDONE, g->cause, 0,
+				   (uint64_t)json_int(body, "box", 0), 0, json_deep_copy(body));
+	}
+	merge_recover_names(list, &names);
+	cmd_safe(&safe, buf_cstr(&names), names.len, false);
+	if (names.len && !g->ctx->quiet)
+		fprintf(g->ctx->err, "sandglass: took back the interrupted merge of: %s\n",
+			buf_cstr(&safe));
 }
 
 /* A session that had ended ends again as it had; one that broke off can still be resumed. */

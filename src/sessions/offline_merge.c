@@ -2,6 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/failpoint.h"
 #include "base/mem.h"
 #include "sessions/merge_choose.h"
 #include "sessions/merge_several.h"
@@ -53,9 +54,16 @@ static int offline_merge_run(struct again *g, const struct strv *boxes, const js
 	struct merge_several m;
 	int rc = merge_several_run(&m, g->read, boxes, opts, err);
 	uint64_t *event = mem_calloc(m.nr + 1, sizeof(*event));
+	again_recovered(g, m.recovered);
+	failpoint_hit("merge-several-done");
 	for (size_t i = 0; i < m.nr; i++)
 		if (m.merge[i].body)
 			event[i] = offline_merge_record(g, &m.merge[i], m.dry);
+	struct err late = ERR_INIT;
+	if (again_settle(g, rc == 0 ? err : &late) == 0)
+		merge_several_settled(&m);
+	else
+		rc = -1;
 	if (rc == 0)
 		offline_merge_say(g, &m, event);
 	free(event);

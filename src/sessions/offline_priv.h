@@ -26,6 +26,8 @@ NODISCARD int again_open(struct again *g, struct cmd_ctx *ctx, const char *path,
 NODISCARD int again_write(struct again *g, struct err *err);
 /* Waits until everything up to now is durable. */
 NODISCARD int again_settle(struct again *g, struct err *err);
+/* Appends a merge.undone for each body of merge_recover's @list, and names them on ctx->err. */
+void again_recovered(struct again *g, const json_t *list);
 /* Closes all of it. @rc: 0, or -1 with @err, which is printed. Returns the exit status. */
 int again_finish(struct again *g, int rc, struct err *err);
 

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "sessions/merge_recover.h"
 #include "sessions/merge_text.h"
 #include "sessions/offline_priv.h"
 #include "sessions/undo_choice.h"
@@ -62,18 +63,41 @@ static void offline_undo_say(struct again *g, json_t *list)
 	cmd_json(ctx, o);
 }
 
+/* Takes back what killed merges have left; of several commands, undo alone is enough for that. */
+static int offline_undo_recover(struct again *g, bool *done_out, struct err *err)
+{
+	json_t *left = merge_recover_look(g->read), *list = NULL;
+	int rc = 0;
+	*done_out = json_array_size(left) > 0;
+	json_decref(left);
+	if (!*done_out)
+		return 0;
+	rc = again_write(g, err);
+	if (rc == 0)
+		rc = merge_recover(g->read, &list, err);
+	again_recovered(g, list);
+	offline_undo_say(g, list);
+	json_decref(list);
+	return rc;
+}
+
 int offline_edit_undo(struct cmd_ctx *ctx, const char *path)
 {
 	struct again g;
 	struct err err = ERR_INIT;
 	struct undo_choice c = { 0 };
 	uint64_t id = 0;
+	bool recovered = false;
 	int rc = again_open(&g, ctx, path, &err);
 	if (rc == 0)
 		rc = offline_undo_id(cmd_word(ctx, 0), &id, &err);
+	if (rc == 0)
+		rc = offline_undo_recover(&g, &recovered, &err);
+	if (rc == 0 && recovered && !id)
+		return again_finish(&g, 0, &err);
 	if (rc == 0 && undo_choose(&c, &g.u, id, &(struct undo_other){ 0 }, &err) < 0)
 		rc = offline_undo_why(&g, id, &err);
-	if (rc == 0)
+	if (rc == 0 && !recovered)
 		rc = again_write(&g, &err);
 	if (rc == 0) {
 		json_t *list = undo_merges(&c, &g.u, &err);

@@ -8,6 +8,7 @@
 
 #include "base/mem.h"
 #include "sandbox/workspace/merge.h"
+#include "sessions/merge_recover.h"
 
 enum { CLOSING_TICKS = 1000, CLOSING_TICK_US = 3000 };
 
@@ -93,6 +94,7 @@ static void see_merged(struct unmerged *u, const struct unmerged_box *b, const s
 
 static void see_undone(struct unmerged *u, const json_t *body)
 {
+	u->nr_recovered += json_flag(body, "interrupted", false);
 	for (size_t i = u->nr_merges; i-- > 0;)
 		if (!u->merges[i].undone && !strcmp(u->merges[i].id, json_str(body, "merge", ""))) {
 			u->merges[i].undone = true;
@@ -348,7 +350,22 @@ void merged_tell(struct cmd_ctx *ctx, const char *path)
 	session_close(&s);
 }
 
-/* --- the refs of its merges --- */
+/* --- its merges --- */
+
+/* They can't be undone without the recording. Their changes may be all that is left of the work, so
+ * they stay. */
+static void forget_interrupted(struct cmd_ctx *ctx, struct session *s)
+{
+	CLEANUP(buf_release) struct buf names = BUF_INIT, safe = BUF_INIT;
+	CLEANUP(json_release) json_t *left = merge_recover_look(s);
+	merge_recover_names(left, &names);
+	cmd_safe(&safe, buf_cstr(&names), names.len, false);
+	if (names.len && !ctx->quiet)
+		fprintf(ctx->err,
+			"sandglass: prune: the changes of an interrupted merge stay: %s\n",
+			buf_cstr(&safe));
+	merge_recover_forget(s);
+}
 
 static void forget_target(struct cmd_ctx *ctx, const json_t *target)
 {
@@ -377,6 +394,7 @@ void unmerged_forget(struct cmd_ctx *ctx, const char *path)
 	struct err err = ERR_INIT;
 	if (session_open(&s, path, &err) < 0)
 		return;
+	forget_interrupted(ctx, s);
 	if (unmerged_read(&u, s, &err) == 0) {
 		for (size_t i = 0; i < u.nr_merges; i++) {
 			const json_t *list = json_object_get(u.merges[i].body, "targets");

@@ -49,7 +49,8 @@ struct unmerged {
 	size_t nr, cap;
 	struct unmerged_merge *merges; /* in order */
 	size_t nr_merges, cap_merges;
-	json_t *end; /* body of the newest session.end; NULL = it has not ended */
+	size_t nr_recovered; /* merges that were killed and taken back */
+	json_t *end;	     /* body of the newest session.end; NULL = it has not ended */
 };
 #define UNMERGED_INIT ((struct unmerged){ 0 })
 

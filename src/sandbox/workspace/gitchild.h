@@ -126,6 +126,9 @@ struct target {
 	char *ref; /* new ref, full name; NULL = none is needed */
 	struct object_id ref_old, commit, new_tree;
 	bool prepared, ref_made;
+	/* gitrecord.c: the saved record as this try found it, once it has looked; NULL: none */
+	json_t *earlier;
+	bool looked;
 };
 
 /* gitindex.c */
@@ -182,9 +185,12 @@ int plan_merge_git(struct target *t, struct plan_path *p, unsigned mode,
 /* gitonto.c: continues the branch that "onto" of the request names for this repository. */
 int stand_onto(struct target *t, struct err *err);
 
-/* gitrecord.c: the undo record, saved before anything is written. A second try of an interrupted
- * merge keeps what the first one saved, so that an undo takes both back. */
-int gitrecord_save(struct target *t, struct err *err);
+/* gitrecord.c: the undo record, saved before anything is written: first without files, for the new
+ * ref. A second try of an interrupted merge keeps what the first one saved, so that an undo takes
+ * both back. */
+int gitrecord_save(struct target *t, bool files, struct err *err);
+/* The record is again what this try has found. */
+void gitrecord_aborted(struct target *t);
 /* Notes in the saved @rec that it was taken back: a later try of the same merge keeps nothing of
  * it. */
 void gitrecord_undone(struct target *t, json_t *rec);

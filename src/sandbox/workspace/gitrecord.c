@@ -198,9 +198,6 @@ static int save_files(struct target *t, json_t *earlier, json_t *files, struct e
 			keep_earlier(f, old, &(struct ws_state){ 0 });
 		json_object_del(earlier, buf_cstr(&key));
 	}
-	const char *name;
-	json_t *left;
-	json_object_foreach(earlier, name, left) json_array_append(files, left);
 	return 0;
 }
 
@@ -229,18 +226,33 @@ static int save_text(struct target *t, const json_t *rec, struct err *err)
 	return child_save(t, "record.json", buf_cstr(&b), b.len, err);
 }
 
-int gitrecord_save(struct target *t, struct err *err)
+int gitrecord_save(struct target *t, bool files, struct err *err)
 {
-	CLEANUP(json_release) json_t *old = NULL;
-	if (earlier_record(t, &old, err) < 0)
+	if (!t->looked && earlier_record(t, &t->earlier, err) < 0)
 		return -1;
-	CLEANUP(json_release) json_t *earlier = earlier_files(old);
+	t->looked = true;
+	CLEANUP(json_release) json_t *earlier = earlier_files(t->earlier);
 	CLEANUP(json_release) json_t *rec = save_refs(t);
-	json_t *files = json_array();
-	json_put(rec, "files", files);
-	if (old)
-		keep_refs(rec, old);
-	return save_files(t, earlier, files, err) < 0 ? -1 : save_text(t, rec, err);
+	json_t *list = json_array(), *left;
+	const char *name;
+	json_put(rec, "files", list);
+	if (t->earlier)
+		keep_refs(rec, t->earlier);
+	if (files && save_files(t, earlier, list, err) < 0)
+		return -1;
+	json_object_foreach(earlier, name, left) json_array_append(list, left);
+	return save_text(t, rec, err);
+}
+
+void gitrecord_aborted(struct target *t)
+{
+	struct err none = ERR_INIT;
+	json_t *rec = t->earlier ? json_incref(t->earlier) : save_refs(t);
+	if (!t->earlier)
+		gitrecord_undone(t, rec);
+	else if (save_text(t, rec, &none) < 0)
+		none.code = ERR_NONE; /* the record names more than there is: an undo finds that */
+	json_decref(rec);
 }
 
 void gitrecord_undone(struct target *t, json_t *rec)

@@ -179,6 +179,7 @@ void target_close(struct target *t)
 	free(t->prefix);
 	free(t->branch);
 	json_decref(t->request);
+	json_decref(t->earlier);
 	*t = (struct target){ .sock = t->sock, .root = -1, .config = -1 };
 }
 

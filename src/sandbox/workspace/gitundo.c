@@ -99,6 +99,18 @@ static int undo_stage(struct target *t, const json_t *f, struct err *err)
 		       : 1;
 }
 
+/* Sets @ref (NULL: a detached HEAD) back to @old; null: it is removed. Nothing is to be done if the
+ * merge was interrupted before it changed it. */
+static int undo_ref(struct target *t, const char *ref, const struct object_id *commit,
+		    const struct object_id *old, struct err *why)
+{
+	git_oid now;
+	bool there = git_reference_name_to_id(&now, t->repo, ref ? ref : "HEAD") == 0;
+	if (object_is_null(old) ? !there : there && !memcmp(now.id, old->b, sizeof(old->b)))
+		return 0;
+	return target_ref(t, ref, commit, old, why);
+}
+
 static int undo_refs(struct target *t, const json_t *rec, json_t *out, struct err *err)
 {
 	struct object_id commit = { 0 }, old = { 0 };
@@ -112,8 +124,7 @@ static int undo_refs(struct target *t, const json_t *rec, json_t *out, struct er
 		const char *from = json_str(rec, "head_old", NULL);
 		if (from && !object_parse(from, &old))
 			return err_set(err, ERR_DAMAGED, "the record of the merge is damaged");
-		if ((!from && !*head) ||
-		    target_ref(t, *head ? head : NULL, &commit, &old, &why) < 0)
+		if ((!from && !*head) || undo_ref(t, *head ? head : NULL, &commit, &old, &why) < 0)
 			json_put_str(out, "head_kept",
 				     from ? why.text : "there was no commit before");
 	}
@@ -122,7 +133,7 @@ static int undo_refs(struct target *t, const json_t *rec, json_t *out, struct er
 	if (hex && !object_parse(hex, &old))
 		return err_set(err, ERR_DAMAGED, "the record of the merge is damaged");
 	bool there = ref && git_reference_name_to_id(&now, t->repo, ref) == 0;
-	if (ref && target_ref(t, ref, &commit, &old, &why) < 0)
+	if (ref && undo_ref(t, ref, &commit, &old, &why) < 0)
 		json_put_str(out, "ref_kept", why.text);
 	else if (there && object_is_null(&old))
 		json_put_flag(out, "ref_deleted", true);
@@ -143,6 +154,12 @@ int undo_run(struct target *t, json_t **out, struct err *err)
 	size_t written = 0;
 	rc = 0;
 	json_put(o, "kept", kept);
+	if (json_flag(rec, "undone", false)) {
+		json_put_int(o, "written", 0);
+		json_decref(rec);
+		*out = o;
+		return 0;
+	}
 	if (t->index && git_index_read(t->index, 1) < 0)
 		rc = ws_git_err(err, "cannot read the index");
 	/* what was made goes first, last path first; then what was there comes back, parents

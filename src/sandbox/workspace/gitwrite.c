@@ -232,9 +232,13 @@ static int set_new_ref(struct target *t, struct err *err)
 				       "branch '%s' exists already; choose another name", t->ref);
 		}
 	}
-	if (target_ref(t, t->ref, &t->ref_old, &t->commit, err) < 0)
+	t->ref_made = true; /* the record comes first: what it names and is not there is no harm */
+	if (gitrecord_save(t, false, err) < 0 ||
+	    target_ref(t, t->ref, &t->ref_old, &t->commit, err) < 0) {
+		t->ref_made = false;
+		gitrecord_aborted(t);
 		return -1;
-	t->ref_made = true;
+	}
 	failpoint_hit("merge-ref");
 	return 0;
 }
@@ -549,7 +553,7 @@ int plan_commit(struct target *t, json_t **out, struct err *err)
 	if (rc == 0 && !is_mode(t, "branch"))
 		rc = gitwrite_verify(t, err);
 	if (rc == 0)
-		rc = gitrecord_save(t, err);
+		rc = gitrecord_save(t, true, err);
 	failpoint_hit("merge-record");
 	if (rc == 0 && !is_mode(t, "branch")) {
 		rc = gitwrite_write_files(t, &written, err);
@@ -567,6 +571,7 @@ int plan_commit(struct target *t, json_t **out, struct err *err)
 			struct err why = *err;
 			bool back = undo_run(t, &undone, err) == 0;
 			json_decref(undone);
+			t->ref_made &= !back;
 			if (!back)
 				err_set(&why, why.code,
 					"%.200s; and putting it back failed: %.200s", why.text,
@@ -598,6 +603,8 @@ int plan_commit(struct target *t, json_t **out, struct err *err)
 int plan_abort(struct target *t, struct err *err)
 {
 	int rc = t->ref_made ? target_ref(t, t->ref, &t->commit, &t->ref_old, err) : 0;
+	if (t->ref_made)
+		gitrecord_aborted(t);
 	t->ref_made = t->prepared = false;
 	return rc;
 }

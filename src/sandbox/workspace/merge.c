@@ -401,23 +401,46 @@ int merge_forget(const struct merge_opts *o, const char *dir, const json_t *refs
 	return rc;
 }
 
+/* 1 with the undo record of the @k-th target, which is NULL if it can't be read; 0: there is none. */
+static int undo_record(const struct merge_opts *o, size_t k, json_t **out, struct err *err)
+{
+	CLEANUP(free_ptr) char *dir = merge_record_dir(o, k);
+	CLEANUP(free_ptr) char *path = path_join(dir, "record.json");
+	CLEANUP(buf_release) struct buf b = BUF_INIT;
+	struct err why = ERR_INIT;
+	*out = NULL;
+	if (file_read(path, &b, MERGE_UNDO_MAX, &why) < 0)
+		return 0;
+	*out = json_parse(buf_cstr(&b), b.len, "the record of the merge", err);
+	return 1;
+}
+
+bool merge_stands(const struct merge_opts *o)
+{
+	bool stands = false;
+	json_t *rec;
+	struct err none = ERR_INIT;
+	for (size_t k = 0; !stands && k < MERGE_PARTS_MAX; k++) {
+		if (!undo_record(o, k, &rec, &none))
+			continue;
+		stands = !json_flag(rec, "undone", false);
+		json_decref(rec);
+	}
+	return stands;
+}
+
 int merge_undo(const struct merge_opts *o, json_t **body_out, struct err *err)
 {
-	json_t *targets = json_array();
-	size_t nr = 0;
-	for (int rc = 0;; nr++) {
-		CLEANUP(free_ptr) char *dir = merge_record_dir(o, nr);
-		CLEANUP(free_ptr) char *path = path_join(dir, "record.json");
-		CLEANUP(buf_release) struct buf b = BUF_INIT;
-		struct err why = ERR_INIT;
-		if (file_read(path, &b, MERGE_UNDO_MAX, &why) < 0)
-			break;
-		json_t *rec = json_parse(buf_cstr(&b), b.len, "the record of the merge", err),
-		       *out = NULL;
+	json_t *targets = json_array(), *rec, *out;
+	for (size_t k = 0; k < MERGE_PARTS_MAX; k++) { /* an interrupted merge has gaps */
 		CLEANUP(buf_release) struct buf name = BUF_INIT;
+		if (!undo_record(o, k, &rec, err))
+			continue;
+		out = NULL;
 		const char *target =
 			json_get_bytes(json_object_get(rec, "dir"), &name) ? buf_cstr(&name) : NULL;
-		rc = target ? with_child(o, nr, CHILD_UNDO, target, json_object(), &out, err) : -1;
+		int rc = target ? with_child(o, k, CHILD_UNDO, target, json_object(), &out, err)
+				: -1;
 		if (rc == 0) {
 			json_put_str(out, "dir", target);
 			json_array_append_new(targets, out);
@@ -428,7 +451,7 @@ int merge_undo(const struct merge_opts *o, json_t **body_out, struct err *err)
 			return err_wrap(err, "undo of merge %s", o->id);
 		}
 	}
-	if (!nr) {
+	if (!json_array_size(targets)) {
 		json_decref(targets);
 		return err_set(err, ERR_NOENT, "merge %s not found in the records", o->id);
 	}

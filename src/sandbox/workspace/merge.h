@@ -103,6 +103,7 @@ struct merge_opts {
 	const char *patch;    /* MERGE_PATCH: file to write */
 	bool dry;	      /* plan only */
 	bool ignored;	      /* also what the targets ignore */
+	const int *hold;      /* descriptor that the children keep open; may be NULL */
 	const struct ws_store *store;
 	const struct merge_target *target;
 	size_t nr_targets;
@@ -136,6 +137,10 @@ NODISCARD int merge_forget(const struct merge_opts *o, const char *dir, const js
 
 /* Takes a merge back. @body_out: body of merge.undone. ERR_NOENT: no record of it in @undo_dir. */
 NODISCARD int merge_undo(const struct merge_opts *o, json_t **body_out, struct err *err);
+
+/* Has the merge @o->id, of which no event may be recorded, begun to write and not been taken
+ * back? */
+bool merge_stands(const struct merge_opts *o);
 
 /* ERR_UNSUPPORTED if commits could not be made in @dir because no repository is there: known at
  * once, before you are asked. merge_run reports other obstacles. */

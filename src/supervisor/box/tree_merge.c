@@ -8,10 +8,12 @@
 
 #include "supervisor/box/box_ops.h"
 #include "sessions/agent_steps.h"
+#include "sessions/merge_recover.h"
 #include "sessions/merge_text.h"
 #include "supervisor/box/super_box.h"
 #include "supervisor/box/tree_base.h"
 #include "supervisor/box/tree_had.h"
+#include "supervisor/box/tree_intent.h"
 #include "supervisor/box/tree_op.h"
 #include "base/beneath.h"
 #include "base/clock.h"
@@ -37,6 +39,8 @@ struct merging {
 	size_t left;		    /* files that were not asked for */
 	json_t *taken;		    /* of the files taken in part */
 	json_t *whole, *none, *who; /* paths that were merged, all others; who reviewed it */
+	json_t *recovered;	    /* merge_recover */
+	struct merge_intent intent;
 	bool ignored;
 };
 
@@ -51,6 +55,7 @@ static void merging_release(struct merging *m)
 	json_decref(m->whole);
 	json_decref(m->none);
 	json_decref(m->who);
+	json_decref(m->recovered);
 	json_decref(m->body);
 	free(m->drift);
 }
@@ -175,6 +180,28 @@ static int fetch_upper(void *self, const char *path, size_t len, struct buf *out
 	return s.kind == WS_FILE && !(s.flags & (WS_HASH_ONLY | WS_UNREADABLE | WS_TORN)) ? 0 : -1;
 }
 
+/* What killed merges of the session have left is taken back first. */
+static int merge_begin(struct merging *m)
+{
+	struct trees *t = m->op.t;
+	struct session *read = NULL;
+	if (m->dry || m->mode == MERGE_PATCH)
+		return 0;
+	if (session_open(&read, record_path(t->s->record), &m->op.err) < 0)
+		return -1;
+	int rc = merge_recover(read, &m->recovered, &m->op.err);
+	session_close(&read);
+	if (rc < 0)
+		return -1;
+	json_t *list = json_array(), *one = json_object();
+	json_put_str(one, "merge", m->id);
+	json_put_int(one, "box", (int64_t)t->id);
+	json_put_str(one, "name", t->name);
+	json_put_str(one, "mode", merge_mode_name(m->mode));
+	json_array_append_new(list, one);
+	return merge_intent_write(&m->intent, record_id(t->s->record), list, &m->op.err);
+}
+
 static void merge_work(struct tree_op *op)
 {
 	struct merging *m = (struct merging *)op;
@@ -187,6 +214,8 @@ static void merge_work(struct tree_op *op)
 	tree_store(t, &st);
 	int rc = dir_make(undo, 0700, &op->err);
 	m->drift = mem_calloc(t->nr_layers, sizeof(*m->drift));
+	if (rc == 0)
+		rc = merge_begin(m);
 	for (size_t i = 0; rc == 0 && i < t->nr_layers; i++) {
 		if (!t->layer[i].host_dir && !m->into)
 			continue;
@@ -227,6 +256,7 @@ static void merge_work(struct tree_op *op)
 		.undo_dir = undo,
 		.patch = m->patch,
 		.dry = m->dry,
+		.hold = m->intent.path ? &m->intent.fd : NULL,
 		.store = tree_store(t, &st),
 		.target = target,
 		.nr_targets = nr,
@@ -300,7 +330,9 @@ static void merge_done(struct tree_op *op)
 	uint16_t kind = m->dry			   ? EV_MERGE_PLANNED
 			: op->err.code == ERR_NONE ? EV_MERGE_DONE
 						   : EV_MERGE_FAILED;
+	tree_recovered(s, op->cause, m->recovered);
 	uint64_t seq = tree_merge_record_merge(op, kind, body);
+	tree_intent_done(s, &m->intent);
 	const json_t *first = json_array_get(json_object_get(m->body, "targets"), 0);
 	json_t *v = m->body ? json_copy(m->body) : json_object();
 	json_put_int(v, "event", (int64_t)seq);
@@ -330,6 +362,7 @@ static struct merging *merging_new(struct trees *t, uint64_t cause)
 		.t = t, .work = merge_work, .done = merge_done, .why = "background", .cause = cause
 	};
 	m->pick = PICK_INIT;
+	m->intent = MERGE_INTENT_INIT;
 	tree_merge_id(t->s, cause, m->id);
 	return m;
 }

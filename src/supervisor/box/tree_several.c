@@ -3,10 +3,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/failpoint.h"
 #include "record/read/session.h"
 #include "sandbox/meant.h"
 #include "sessions/merge_several.h"
 #include "supervisor/box/super_box.h"
+#include "supervisor/box/tree_intent.h"
 #include "supervisor/box/tree_op.h"
 
 struct tree_several {
@@ -68,9 +70,12 @@ static void several_merge_done(void *self)
 	struct super *s = v->s;
 	uint64_t *event = mem_calloc(v->m.nr + 1, sizeof(*event));
 	s->background--;
+	tree_recovered(s, v->cause, v->m.recovered);
+	failpoint_hit("merge-several-done");
 	for (size_t i = 0; i < v->m.nr; i++)
 		if (v->m.merge[i].body)
 			event[i] = several_merge_record(v, &v->m.merge[i]);
+	tree_intent_done(s, &v->m.intent);
 	if (v->err.code != ERR_NONE && s->server)
 		control_refuse(s->server, v->ticket, &v->err);
 	else

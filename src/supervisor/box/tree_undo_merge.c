@@ -4,8 +4,10 @@
 #include <stdlib.h>
 
 #include "record/read/session.h"
+#include "sessions/merge_recover.h"
 #include "sessions/undo_choice.h"
 #include "supervisor/box/super_box.h"
+#include "supervisor/box/tree_intent.h"
 #include "supervisor/box/tree_op.h"
 
 struct undoing {
@@ -15,6 +17,7 @@ struct undoing {
 	uint64_t box; /* whose rollback is the newest; 0: there is none */
 	struct undo_other other;
 	json_t *list;		 /* bodies of merge.undone */
+	json_t *recovered;	 /* the same, of killed merges */
 	uint64_t newest, undone; /* seqs of merges afterwards */
 	bool rollback;
 	struct err err;
@@ -46,6 +49,17 @@ static void undo_left(struct undoing *u, const struct unmerged *known, const str
 	}
 }
 
+/* Takes back what killed merges have left; without an id, that is the newest. */
+static bool undo_recover(struct undoing *u, struct session *read)
+{
+	json_t *left = merge_recover_look(read);
+	bool any = json_array_size(left) > 0;
+	json_decref(left);
+	if (any && merge_recover(read, &u->recovered, &u->err) < 0)
+		return true;
+	return any && !u->id;
+}
+
 static void undo_merge_work(void *self)
 {
 	struct undoing *u = self;
@@ -54,7 +68,7 @@ static void undo_merge_work(void *self)
 	struct undo_choice c = { 0 };
 	if (session_open(&read, record_path(u->s->record), &u->err) < 0)
 		return;
-	if (unmerged_read(&known, read, &u->err) == 0) {
+	if (!undo_recover(u, read) && unmerged_read(&known, read, &u->err) == 0) {
 		if (undo_choose(&c, &known, u->id, &u->other, &u->err) == 0)
 			u->list = undo_merges(&c, &known, &u->err);
 		u->rollback = c.other;
@@ -81,11 +95,20 @@ static void undo_take_rollback(struct undoing *u)
 		control_refuse(u->s->server, u->rq.ticket, &gone);
 }
 
+static json_t *undo_all(const struct undoing *u)
+{
+	json_t *all = json_array();
+	json_array_extend(all, u->recovered);
+	json_array_extend(all, u->list);
+	return all;
+}
+
 static void undo_merge_done(void *self)
 {
 	struct undoing *u = self;
 	struct super *s = u->s;
 	s->background--;
+	tree_recovered(s, u->rq.cause, u->recovered);
 	for (size_t i = 0; i < json_array_size(u->list); i++)
 		record_append_json(s->record, EV_MERGE_UNDONE, u->rq.cause, 0, 0, 0,
 				   json_deep_copy(json_array_get(u->list, i)));
@@ -96,10 +119,11 @@ static void undo_merge_done(void *self)
 	if (u->err.code == ERR_NONE && u->rollback)
 		undo_take_rollback(u);
 	else if (u->err.code == ERR_NONE)
-		tree_answer_committed(s, u->rq.ticket, undo_result(json_incref(u->list)));
+		tree_answer_committed(s, u->rq.ticket, undo_result(undo_all(u)));
 	else if (s->server)
 		control_refuse(s->server, u->rq.ticket, &u->err);
 	json_decref(u->list);
+	json_decref(u->recovered);
 	free(u);
 	super_maybe_finish(s);
 }

@@ -1,0 +1,124 @@
+#!/usr/bin/env bash
+# A merge of two sandboxes is killed at each of its steps (failpoint_hit("merge-several-...") in the sources): the command on
+# the recording of an ended session, and the supervisor of a running one. Before its events are committed, `undo` brings
+# back every byte and every ref, and another merge has all of the work; afterwards, the merge stands.
+. "$(dirname "$0")/../e2e/lib.sh"
+sg=$SANDGLASS
+need jq
+need_boxes
+cd "$t" || exit 1
+export SANDGLASS_SESSIONS=$t/sessions
+top=$(cd "$here/../.." && pwd)
+git init -q one
+seq -f 'line %g' 30 >one/a.txt
+echo two >one/b.txt
+git -C one add -A
+git -C one commit -qm base
+cp -a one two
+for repo in one two; do
+	cat >$repo.lua <<-L
+		local sg = require "sandglass"
+		local a = sg.sandbox { repo = "one", name = "a" }
+		local b = sg.sandbox { repo = "$repo", name = "b" }
+		assert(a:run "sed -i 's/^line 3$/line THREE/' a.txt; echo a >from-a")
+		assert(b:run "sed -i 's/^line 28$/line LATE/' a.txt; echo b >from-b")
+		sg.ask { text = "continue?", choices = { "yes" } }
+	L
+done
+base=$(git -C one write-tree)
+session() { # script, [failpoint of the supervisor]
+	rm -rf one two
+	git init -q one
+	git -C one fetch -q ../base.git "$base" && git -C one checkout -qB main FETCH_HEAD
+	cp -a one two
+	id=$(FAILPOINT=${2:-} "$sg" run -d "$1.lua" 2>out)
+	wait_for 30 sh -c "'$sg' ls --waiting | grep -q '^$id#'"
+}
+ended() { ! "$sg" ls --live 2>/dev/null | grep -q "$id"; }
+# every file, index entry and ref of both repositories
+state() {
+	for repo in one two; do
+		git -C $repo for-each-ref
+		git -C $repo rev-parse HEAD
+		git -C $repo status --porcelain
+		(cd $repo && find . -path ./.git -prune -o -type f -print0 | sort -z | xargs -0 sha1sum)
+	done
+}
+events() { "$sg" events "$id" --all --json | jq -r "select(.kind == \"$1\") | .box" | wc -l; }
+work() { # mode: what the merge has brought
+	case $1 in
+	--apply) (cd one && sed -n '3p;28p' a.txt && ls) ;;
+	*) git -C one show "sandglass/$id:a.txt" | sed -n '3p;28p' && git -C one ls-tree --name-only "sandglass/$id" ;;
+	esac 2>&1 | xargs
+}
+git clone -q --bare one base.git
+base=$(git -C one rev-parse HEAD)
+points=$(grep -rhoE --include='*.c' 'failpoint_hit\("merge-several-[^"]+"\)' "$top/src" | cut -d'"' -f2 | sort -u)
+is "$(xargs <<<"$points")" 'merge-several-back merge-several-begun merge-several-done merge-several-one merge-several-recorded' 'the steps of such a merge'
+all='line THREE line LATE a.txt b.txt from-a from-b'
+for how in ended live; do
+	for point in begun one:1 one:2 done recorded back; do
+		for mode in --apply --to=; do
+			[ $mode = --to= ] && [ $point = back ] && continue # needs an index that can't be written
+			script=one
+			[ $point = back ] && script=two
+			session $script "$([ $how = live ] && echo merge-several-$point)"
+			if [ $how = ended ]; then
+				"$sg" stop --now -S "$id" >out 2>&1
+				wait_for 30 ended
+			fi
+			before=$(state)
+			[ $point = back ] && touch two/.git/index.lock
+			name="$how, $point, ${mode%=}"
+			how_to=$mode
+			[ $mode = --to= ] && how_to="--to=sandglass/$id"
+			{ FAILPOINT=$([ $how = ended ] && echo merge-several-$point) "$sg" merge "$id" --all "$how_to" </dev/null >out 2>&1; } 2>/dev/null
+			[ $? != 0 ]
+			ok $? "$name: killed"
+			wait_for 30 ended
+			rm -f two/.git/index.lock
+			if [ $point = recorded ]; then
+				is "$(events merge.done)" 2 "$name: the merge stands"
+				"$sg" undo "$id" --json >out 2>&1
+				is "$? $(jq -r '.result.merges | length' out) $(state)" "0 2 $before" "$name: undo of both"
+				continue
+			fi
+			is "$(events merge.done)" 0 "$name: no event says that it is merged"
+			"$sg" undo "$id" --json >out 2>err
+			status=$?
+			[ $point = begun ] || is "$status $(jq -r '[.result.merges // [.result] | .[].interrupted] | unique | join(" ")' out)" '0 true' "$name: undo takes it back"
+			is "$(state)" "$before" "$name: as it was before"
+			left=$(ls "$HOME"/.local/state/sandglass/merging 2>/dev/null | grep -c "^$id" || :)
+			[ $point = begun ] || is "$left" 0 "$name: no intent is left"
+			"$sg" merge "$id" --all "$how_to" </dev/null >out 2>&1
+			is "$? $([ $script = one ] && work $mode)" "0 $([ $script = one ] && echo "$all")" "$name: another merge brings all"
+			"$sg" undo "$id" >out 2>&1
+			is "$? $(state)" "0 $before" "$name: and undo takes that back"
+			"$sg" verify "$id" >out 2>&1
+			ok $? "$name: the recording verifies"
+		done
+	done
+done
+
+# another merge, without an undo in between
+session one
+"$sg" stop --now -S "$id" >out 2>&1
+wait_for 30 ended
+before=$(state)
+{ FAILPOINT=merge-several-one:2 "$sg" merge "$id" --all --apply </dev/null >out 2>&1; } 2>/dev/null
+is "$("$sg" doctor --paths --json 2>out | jq -r 'select(.what == "interrupted merge") | .path' | wc -l)" 1 'doctor names a session with a merge that was killed'
+echo mine >>one/from-a
+"$sg" merge "$id" --all --apply --leave from-a </dev/null >out 2>err
+is "$? $(cat one/from-a | xargs) $(events merge.undone) $(events merge.done)" '0 a mine 2 2' 'a merge takes the killed one back first; a file that you have changed since stays'
+is "$(grep -c 'a' err)" 1 'and names its sandboxes'
+
+# prune: the recording goes, the changes stay
+session one
+"$sg" stop --now -S "$id" >out 2>&1
+wait_for 30 ended
+{ FAILPOINT=merge-several-one:2 "$sg" merge "$id" --all --apply </dev/null >out 2>&1; } 2>/dev/null
+before=$(state)
+"$sg" prune "$id" --yes </dev/null >out 2>&1
+is "$? $(state)" "0 $before" 'prune leaves the changes of a killed merge'
+is "$(ls "$HOME/.local/state/sandglass/merging" | grep -c "^$id" || :)" 0 'and removes its intent'
+finish
