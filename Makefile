@@ -97,7 +97,7 @@ $B/gen/commands.inc: $(COMMANDS) src/control/commands.awk
 	@awk -f src/control/commands.awk $(COMMANDS) > $@.tmp && (cmp -s $@.tmp $@ || mv $@.tmp $@); rm -f $@.tmp; touch $@
 
 # lua/ is part of the program: its bytes by .incbin, its names in a table
-LUA_FILES := $(sort $(wildcard lua/*.lua lua/*/*.lua lua/*/*/*.lua plugins/*/*.lua)) lua/README.md ui/README.md plugins/README.md
+LUA_FILES := $(sort $(wildcard lua/*.lua lua/*/*.lua lua/*/*/*.lua plugins/*/*.lua lua/agents/*.js)) lua/README.md ui/README.md plugins/README.md
 $B/gen/lua_files.inc: $(LUA_FILES) Makefile
 	@mkdir -p $(@D)
 	@n=0; for f in $(LUA_FILES); do echo "LUA_FILE(lua_$$n, \"$${f#lua/}\")"; n=$$((n+1)); done > $@

@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include "cli/lib/cmd_priv.h"
+#include "cli/hook_dialect.h"
 #include "cli/hook_session.h"
 #include "cli/lib/config.h"
 #include "cli/front/front.h"
@@ -16,47 +17,19 @@ enum {
 	BLOCKS = 2 /* the status by which a hook keeps a call from being made */
 };
 
-static const char *const cmd_hook_told[] = { "PreToolUse",   "PostToolUse", "UserPromptSubmit",
-					     "SessionStart", "SessionEnd",  "Stop",
-					     "Notification" };
-
 /* Prints the hooks for the agent's own settings. */
 static int print_settings(struct cmd_ctx *ctx, const char *agent)
 {
-	bool codex = !strcmp(agent, "codex");
-	CLEANUP(json_release) json_t *all = json_object();
-	json_t *hooks = json_object();
+	const struct hook_dialect *d = hook_dialect_find(agent);
 	CLEANUP(free_ptr)
 	char *command = mem_printf("sandglass hook --agent %s%s", agent,
 				   cmd_has(ctx, "defer") ? " --defer" : "");
-	if (strcmp(agent, "claude") != 0 && !codex)
-		return cmd_usage(ctx, "settings: expected claude or codex");
-	for (size_t i = 0; i < ARRAY_LEN(cmd_hook_told); i++) {
-		if (codex && !strcmp(cmd_hook_told[i], "Notification"))
-			continue;
-		json_t *one = json_object(), *row = json_object();
-		json_put_str(one, "type", "command");
-		/* Claude Code continues after every status but 2: a missing program must not let
-		 * a tool run unchecked */
-		CLEANUP(free_ptr)
-		char *closed = mem_printf(
-			"%s%s", command,
-			!codex && !strcmp(cmd_hook_told[i], "PreToolUse") ? " || exit 2" : "");
-		json_put_str(one, "command", closed);
-		/* a reviewer may take long */
-		json_put_int(one, "timeout", strcmp(cmd_hook_told[i], "SessionEnd") ? 86400 : 3);
-		if (strstr(cmd_hook_told[i], "ToolUse"))
-			json_put_str(row, "matcher", codex ? ".*" : "*");
-		json_put(row, "hooks", json_pack("[o]", one));
-		json_put(hooks, cmd_hook_told[i], json_pack("[o]", row));
-	}
-	json_put(all, "hooks", hooks);
-	char *text = json_dumps(all, JSON_INDENT(2));
-	fprintf(ctx->out, "%s\n", text);
-	free(text);
-	fprintf(ctx->err, "Add this to %s\n",
-		codex ? "~/.codex/hooks.json; Codex asks once for permission to run it"
-		      : "~/.claude/settings.json, or .claude/settings.json of a project");
+	if (!d)
+		return cmd_usage(ctx, "settings: unknown agent '%s'; known: %s", agent,
+				 hook_dialect_names());
+	CLEANUP(free_ptr) char *text = hook_dialect_settings(d, command);
+	fputs(text, ctx->out);
+	fprintf(ctx->err, "Add this to %s\n", hook_dialect_place(d));
 	return EXIT_DONE;
 }
 
@@ -82,24 +55,21 @@ static json_t *cmd_hook_session_opts(struct cmd_ctx *ctx, const json_t *event, s
 	return o;
 }
 
-/* In the form that Claude Code and Codex read. "ask": nobody could be asked here, so its own prompt
- * asks. */
-static void print_decision(struct cmd_ctx *ctx, const json_t *answer)
+/* "ask": nobody could be asked here, so the agent's own prompt asks. */
+static void print_decision(struct cmd_ctx *ctx, const struct hook_dialect *d, const json_t *answer)
 {
 	const char *why = json_str(answer, "why", NULL);
 	bool allowed = json_flag(answer, "allowed", false);
 	bool nobody = !allowed && cmd_has(ctx, "defer") && why && strstr(why, "no person to ask");
-	json_t *out = json_object();
-	CLEANUP(json_release) json_t *all = json_object();
-	json_put_str(out, "hookEventName", "PreToolUse");
-	json_put_str(out, "permissionDecision", allowed ? "allow" : nobody ? "ask" : "deny");
-	json_put_str(out, "permissionDecisionReason",
-		     why       ? why
-		     : allowed ? "sandglass: allowed"
-			       : "sandglass: denied");
-	json_put(out, "updatedInput", json_incref(json_object_get(answer, "input")));
-	json_put(all, "hookSpecificOutput", out);
-	CLEANUP(free_ptr) char *text = json_dump_str(all);
+	CLEANUP(free_ptr)
+	char *text = hook_dialect_decision(d,
+					   allowed  ? "allow"
+					   : nobody ? "ask"
+						    : "deny",
+					   why	     ? why
+					   : allowed ? "sandglass: allowed"
+						     : "sandglass: denied",
+					   json_object_get(answer, "input"));
 	fprintf(ctx->out, "%s\n", text);
 }
 
@@ -108,6 +78,8 @@ int cmd_hook(struct cmd_ctx *ctx)
 	struct err err = ERR_INIT;
 	CLEANUP(buf_release) struct buf in = BUF_INIT;
 	const char *what = cmd_word(ctx, 0);
+	const struct hook_dialect *d =
+		hook_dialect_find(cmd_opt(ctx, "agent") ? cmd_opt(ctx, "agent") : "claude");
 	if (what && !strcmp(what, "settings"))
 		return print_settings(ctx, cmd_word(ctx, 1) ? cmd_word(ctx, 1) : "claude");
 	if (what)
@@ -115,13 +87,14 @@ int cmd_hook(struct cmd_ctx *ctx)
 			ctx,
 			"expected an event of an agent on standard input, got a terminal\n'sandglass hook settings claude' prints the settings that call this command.");
 	CLEANUP(json_release)
-	json_t *event = fd_read_all(STDIN_FILENO, &in, EVENT_MAX, &err) < 0
-				? NULL
-				: json_parse(in.data, in.len, "event", &err);
+	json_t *said = fd_read_all(STDIN_FILENO, &in, EVENT_MAX, &err) < 0
+			       ? NULL
+			       : json_parse(in.data, in.len, "event", &err),
+	       *event = hook_dialect_event(d, said, cmd_opt(ctx, "event"));
 	const char *name = json_str(event, "hook_event_name", NULL);
 	if (!name || !json_str(event, "session_id", NULL)) {
 		fprintf(ctx->err, "sandglass: hook: %s\n",
-			event || !err.code
+			said || !err.code
 				? "expected hook_event_name and session_id in the event on standard input"
 				: err.text);
 		return BLOCKS;
@@ -135,6 +108,6 @@ int cmd_hook(struct cmd_ctx *ctx)
 		return asks ? BLOCKS : EXIT_UNSUCCESSFUL; /* what cannot be recorded is not done */
 	}
 	if (asks)
-		print_decision(ctx, answer);
+		print_decision(ctx, d, answer);
 	return EXIT_DONE;
 }

@@ -1,0 +1,34 @@
+"""Tells `sandglass hook` a call, its result, and a denied call as each agent does, by the very command of its settings.
+dialect.py SANDGLASS prints "agent what status decision reason"."""
+import json, subprocess, sys
+
+sg = sys.argv[1]
+AGENT = {  # events before, after, end; the call; the result; keys of decision and reason
+    "gemini": ("BeforeTool", "AfterTool", "SessionEnd",
+               lambda c: {"session_id": "g", "cwd": "/", "tool_name": "run_shell_command", "tool_input": {"command": c}},
+               {"tool_response": {"llmContent": "hi there"}}, "decision", "reason"),
+    "copilot": ("preToolUse", "postToolUse", "sessionEnd",
+                lambda c: {"sessionId": "p", "cwd": "/", "timestamp": 1, "toolName": "bash", "toolArgs": json.dumps({"command": c})},
+                {"toolResult": {"resultType": "success", "textResultForLlm": "hi there"}}, "permissionDecision", "permissionDecisionReason"),
+    "cursor": ("preToolUse", "postToolUse", "sessionEnd",
+               lambda c: {"conversation_id": "c", "workspace_roots": ["/"], "tool_name": "Shell", "tool_use_id": "1", "tool_input": {"command": c}},
+               {"tool_output": "hi there"}, "permission", "agent_message"),
+}
+for agent, (before, after, end, call, result, word, why) in AGENT.items():
+    settings = json.loads(subprocess.run([sg, "hook", "settings", agent], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL).stdout)
+
+    def tell(event, fields, env=None):
+        entry = settings["hooks"][event][0]
+        entry = entry["hooks"][0] if "hooks" in entry else entry
+        if agent != "copilot":  # which names the event nowhere
+            fields = {"hook_event_name": event, **fields}
+        done = subprocess.run(["sh", "-c", entry.get("bash") or entry["command"]], input=json.dumps(fields).encode(), stdout=subprocess.PIPE, env=env)
+        return done.returncode, json.loads(done.stdout or b"{}")
+
+    status, said = tell(before, call("echo hi"))
+    print(agent, "first", status, said.get(word))
+    tell(after, {**call("echo hi"), **result})
+    status, said = tell(before, call("rm -rf x"))
+    print(agent, "second", status, said.get(word), said.get(why))
+    print(agent, "alone", tell(before, call("echo hi"), {"PATH": "/usr/bin:/bin"})[0], flush=True)
+    tell(end, call("echo hi"))
