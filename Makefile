@@ -43,9 +43,10 @@ READ_SRC := $(wildcard src/record/read/*.c)
 EXCLUDE_record := $(READ_SRC)
 UI_SRC := $(filter-out ui/replay_main.c,$(wildcard ui/*.c ui/*/*.c))
 
-KINDS := $(wildcard src/*/kinds.def)
+EVENTS := $(sort $(wildcard src/*/events.def))
 COMMANDS := $(wildcard src/*/commands*.def)
-GEN := $B/gen/kinds.inc $B/gen/commands.inc
+EVENT_GEN := $(addprefix $B/gen/,event_kinds.inc event_bodies.inc event_table.inc event_names.inc event_docs.inc events.json)
+GEN := $(EVENT_GEN) $B/gen/commands.inc
 
 # order for the linker: upper before lower
 STACK := app phrase control proxy sandbox action http query record read loop wire base
@@ -77,7 +78,7 @@ $B/libui.a: $(call objs,$(UI_SRC))
 	@rm -f $@
 	@ar rcs $@ $^
 
-$B/%.o: %.c $(GEN)
+$B/%.o: %.c | $(GEN)
 	@mkdir -p $(@D)
 	@echo "  CC    $<"
 	@$(CC) $(ALL_CFLAGS) -MMD -MP -c $< -o $@
@@ -88,10 +89,16 @@ $B/%.o: %.S
 	@mkdir -p $(@D)
 	@$(CC) $(ALL_CFLAGS) -MMD -MP -c $< -o $@
 
-$B/gen/kinds.inc: $(KINDS)
+# Declarations of events become code by a Lua program, run by the liblua that we link: no interpreter is needed.
+$B/gen/run_lua: schema/run_lua.c
 	@mkdir -p $(@D)
-	@awk '/^KIND/ && NR > 1 { print "" } { sub(/^ +/, " "); printf "%s", $$0 } END { print "" }' $(KINDS) | \
-		LC_ALL=C sort -t'(' -k2n > $@.tmp && (cmp -s $@.tmp $@ || mv $@.tmp $@); rm -f $@.tmp; touch $@
+	@echo "  CC    $<"
+	@$(CC) -O1 $(LUA_CFLAGS) $< -o $@ -llua5.4
+# one run makes them all; a file that stays equal keeps its time, so that little is compiled anew
+$B/gen/events.made: $B/gen/run_lua schema/events.lua $(EVENTS)
+	@$B/gen/run_lua schema/events.lua $B/gen $(EVENTS)
+	@touch $@
+$(EVENT_GEN): $B/gen/events.made ;
 $B/gen/commands.inc: $(COMMANDS) src/control/commands.awk
 	@mkdir -p $(@D)
 	@awk -f src/control/commands.awk $(COMMANDS) > $@.tmp && (cmp -s $@.tmp $@ || mv $@.tmp $@); rm -f $@.tmp; touch $@
@@ -148,7 +155,7 @@ $B/static/$1.a: $$(patsubst %.c,$B/static/%.o,$$(call STATIC_SRC,$1))
 	@ar rcs $$@ $$^
 endef
 $(foreach f,launcher keeper guest,$(eval $(call static_archive,$f)))
-$B/static/%.o: %.c $(GEN)
+$B/static/%.o: %.c | $(GEN)
 	@mkdir -p $(@D)
 	@echo "  CC    $< (static)"
 	@$(CC) $(STATIC_CFLAGS) -MMD -MP -c $< -o $@
@@ -179,7 +186,7 @@ UNIT_BIN := $(patsubst tests/unit/%.c,$B/tests/%,$(UNIT))
 .SECONDEXPANSION:
 $(filter $B/tests/script/%,$(UNIT_BIN)): | $B/sandglass-host
 # what tests are made of: compiled apart, so that a change of an archive only links anew
-$B/test-objs/%.o: tests/%.c $(GEN)
+$B/test-objs/%.o: tests/%.c | $(GEN)
 	@mkdir -p $(@D)
 	@$(CC) $(ALL_CFLAGS) -Itests/unit -MMD -MP -c $< -o $@
 .SECONDARY:
@@ -324,6 +331,7 @@ install: all
 	cp -R lua $(SHARE)/
 	install -m 644 plugins/deepagents/sandglass_backend.py $(SHARE)/
 	install -m 644 schema/README.md $(SHARE)/FORMAT.md
+	install -m 644 schema/events.json $(SHARE)/events.schema.json
 	install -m 755 schema/check_proof.sh $(SHARE)/
 	install -d $(dir $(COMPLETION))
 	for f in $(COMPLETION); do case $$f in *.fish) sh=fish;; */_sandglass) sh=zsh;; *) sh=bash;; esac; \

@@ -218,7 +218,7 @@ void judgement_release(struct judgement *j);
 
 /* The first match that gives the verdict its strength; NULL if the default does. Borrows. */
 const struct match *judgement_winner(const struct judgement *j);
-/* The body of action.judged without "intent": see action/kinds.def. Returns owned. */
+/* The body of action.judged without "intent": see action/events.def. Returns owned. */
 json_t *judgement_json(const struct judgement *j);
 /* For a `when`, read-only there: {"rule":{file,line,name,n},"kind","tool","cmd","argv",
  * "commands":[{"words":[..],"redirects":[..],"env":[..],"dynamic":bool}],"opaque","path",

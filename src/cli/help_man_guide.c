@@ -1,5 +1,5 @@
 /* sandglass-tutorial(7), sandglass-console(7), and sandglass-backends(7), from the program's guides
- * in Markdown; sandglass-events(7), from the table of event kinds. Of Markdown it knows sections,
+ * in Markdown. Of Markdown it knows sections,
  * paragraphs, lists, tables, and code, as the guides use them. */
 #include <ctype.h>
 #include <string.h>
@@ -8,9 +8,8 @@
 #include "cli/lib/roff.h"
 #include "base/mem.h"
 #include "luahost/library.h"
-#include "wire/event.h"
 
-enum { CELLS_MAX = 8, KINDS_MAX = 700 };
+enum { CELLS_MAX = 8 };
 
 enum guide_part {
 	PART_NONE,
@@ -184,37 +183,4 @@ void help_man_guide(struct buf *out, const char *file)
 		guide_line(&g, line, end);
 	}
 	guide_end(&g);
-}
-
-/* Lists of fields without spaces may be broken after each comma. */
-static void guide_fields(struct buf *out, const char *doc)
-{
-	const char *from = doc;
-	for (const char *s = doc; *s; s++)
-		if (*s == ',' && s[1] && s[1] != ' ') {
-			roff_prose(out, from, (size_t)(s + 1 - from));
-			buf_puts(out, "\\:");
-			from = s + 1;
-		}
-	roff_prose(out, from, strlen(from));
-}
-
-void help_man_events(struct buf *out)
-{
-	roff_section(out, "Description");
-	roff_layout(
-		out,
-		"A recording is a list of events. 'sandglass events --json' prints each with its\n"
-		"'kind' and its 'body', which holds the fields named here.\n");
-	roff_section(out, "Events");
-	for (uint16_t kind = 1; kind < KINDS_MAX; kind++) {
-		const char *name = event_kind_name(kind), *doc = event_kind_doc(kind);
-		if (!name || !doc)
-			continue;
-		buf_puts(out, ".TP\n.B ");
-		roff_literal(out, name, strlen(name));
-		buf_putc(out, '\n');
-		guide_fields(out, doc);
-		buf_putc(out, '\n');
-	}
 }

@@ -27,7 +27,7 @@ struct control_ops {
 	/* The present state, for STATE and WELCOME. Returns owned; the server adds "clients".
 	 * May be NULL. */
 	json_t *(*state)(void *self);
-	/* Keeps an event of control/kinds.def; takes @body, returns its seq. May be NULL
+	/* Keeps an event of control/events.def; takes @body, returns its seq. May be NULL
 	 * (tests). */
 	uint64_t (*record)(void *self, uint16_t kind, json_t *body);
 	/* If the JSON text that is to be sent holds a secret, fills @out with it cleaned and

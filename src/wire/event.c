@@ -7,7 +7,7 @@ static const struct {
 	const char *name, *doc;
 } kind_table[] = {
 #define KIND(number, NAME, name, doc) { (number), (name), (doc) },
-#include "kinds.inc"
+#include "event_names.inc"
 #undef KIND
 };
 

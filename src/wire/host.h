@@ -174,7 +174,7 @@
  *                 {event,before?:true,edited?:true,ran?}: what an agent
  *                 in a box asks to be allowed, judged as what it would do; before: the proxy has
  *                 had it judged already.
- *                 TELL agent.told {what,say,...} (supervisor/kinds.def) is what it says of itself
+ *                 TELL agent.told {what,say,...} (supervisor/events.def) is what it says of itself
  *   budget.new    {parent?,limits} -> {budget}; budget.left {budget} -> limits that remain
  *   store.get     {store,key} -> {value?}; store.set {store,key,value?}; store.add
  *                 {store,key,value} -> {value}: a

@@ -59,7 +59,14 @@ for file in *.glass; do
 		masked <"$of" >"$t/masked" && mv "$t/masked" "$of"
 		compare "$name" "$of"
 	done
+	cat "$t/new/events.jsonl" >>"$t/events"
 done
+if python3 -c 'import jsonschema' 2>"$t/out"; then
+	python3 "$corpus/check_schema.py" "$here/../../schema/events.json" <"$t/events" >"$t/out" 2>&1
+	is "$(cat "$t/out")" "$(wc -l <"$t/events" | tr -d ' ')" 'each event obeys schema/events.json'
+else
+	skip "python3 has no jsonschema"
+fi
 [ "$nr" -ge 10 ]
 ok $? "the corpus has its sessions ($nr)"
 finish

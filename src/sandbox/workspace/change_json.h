@@ -1,4 +1,4 @@
-/* One changed path as a snapshot's body lists it (record/kinds.def, snapshot.taken): recorded
+/* One changed path as a snapshot's body lists it (sandbox/events.def, snapshot.taken): recorded
  * entries and entries read again from trees are both made here, so that they agree. Pure. */
 #ifndef SANDBOX_WORKSPACE_CHANGE_JSON_H
 #define SANDBOX_WORKSPACE_CHANGE_JSON_H
