@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "record/record_priv.h"
+#include "wire/event_check.h"
 
 enum { JUMP_US = 2000000, POOLED_MAX = 32768 };
 
@@ -149,6 +150,7 @@ const struct open_action *record_open_action(const struct record *r, uint64_t ac
 
 uint64_t record_queue_event(struct record *r, struct item *i)
 {
+	event_check_recorded(i->ev.kind, i->ev.body, i->ev.len);
 	int64_t wall = record_wall_us(), mono = record_mono_us();
 	int64_t asleep = record_asleep_us();
 	int64_t drift = wall - mono - r->clock_off;

@@ -5,6 +5,9 @@ here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 t=$(mktemp -d)
 chmod 755 "$t"
 export HOME=$t/home XDG_RUNTIME_DIR=$t/run LC_ALL=${LC_ALL:-C} GIT_CONFIG_NOSYSTEM=1
+# recorded events that are not as declared (src/wire/event_check.h); finish reports them
+export EVENT_CHECK=${EVENT_CHECK:-$t/event_check}
+[ -e "$EVENT_CHECK" ] || { : >"$EVENT_CHECK" && chmod 666 "$EVENT_CHECK"; }
 unset XDG_CONFIG_HOME XDG_DATA_HOME XDG_STATE_HOME XDG_CACHE_HOME SANDGLASS_SESSIONS FAILPOINT
 mkdir -p "$HOME" "$XDG_RUNTIME_DIR"
 chmod 700 "$XDG_RUNTIME_DIR"
@@ -43,6 +46,10 @@ unlike() {
 }
 skip() { n=$((n + 1)); echo "ok $n # skip $1"; }
 finish() {
+	if [ -s "$EVENT_CHECK" ]; then
+		sort -u "$EVENT_CHECK" >"$t/out"
+		ok 1 'recorded events are as src/*/events.def declare them'
+	fi
 	echo "1..$n"
 	exit "$bad"
 }

@@ -430,6 +430,7 @@ int main(void)
 	static const struct record_fixed fixed = { .wall_us = wall, .mono_us = mono, .id = "values", .host = "fixture" };
 	char dir[] = "/tmp/t_filter_values.XXXXXX", path[300];
 	struct err err = ERR_INIT;
+	unsetenv("EVENT_CHECK"); /* bodies with fields of wrong types are recorded on purpose */
 	struct session *s = NULL;
 	const struct record_ops none = { 0 };
 	hash_init();
