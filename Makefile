@@ -59,7 +59,7 @@ LIBS_record := $(SQLITE_LIBS) -lgit2
 LIBS_ALL := -larchive -lgit2 $(SQLITE_LIBS) -lcurl -lseccomp -lvterm -luv -ljansson -lsodium -lutf8proc -lncursesw -ltinfo -lm -lutil
 
 PROGRAMS := sandglass sandglass-replay sandglass-launcher sandglass-keeper sandglass-guest sandglass-host \
-	sandglass-tls
+	sandglass-tls sandglass-git
 BINS := $(addprefix $B/,$(PROGRAMS) sandglass-guest.gz)
 
 .PHONY: all
@@ -140,6 +140,9 @@ $B/sandglass-host: $(call objs,$(call main_src,script)) $(call lib,script wire b
 
 $B/sandglass-tls: $(call objs,$(call main_src,tls)) $(call lib,tls wire base)
 	$(call link,$(call objs,$(call main_src,tls)) $(GROUP) $(filter %.a,$^) $(UNGROUP) -lssl -lcrypto -lseccomp $(LIBS_base))
+
+$B/sandglass-git: $(call objs,$(call main_src,sandbox)) $(call lib,sandbox action http query record read loop wire base)
+	$(call link,$(call objs,$(call main_src,sandbox)) $(GROUP) $(filter %.a,$^) $(UNGROUP) -lgit2 $(SQLITE_LIBS) -luv $(LIBS_base))
 
 # Launcher, keeper and guest are static: they run where our libraries are not.
 STATIC_CFLAGS := $(filter-out -fPIE -fsanitize=% -fno-sanitize-recover=%,$(ALL_CFLAGS))
@@ -326,7 +329,7 @@ install: all
 	install -d $(DESTDIR)$(PREFIX)/bin $(LIBEXEC) $(SHARE)
 	install $B/sandglass $B/sandglass-replay $(DESTDIR)$(PREFIX)/bin/
 	install $B/sandglass-launcher $B/sandglass-keeper $B/sandglass-guest $B/sandglass-host \
-		$B/sandglass-tls $(LIBEXEC)/
+		$B/sandglass-tls $B/sandglass-git $(LIBEXEC)/
 	install -m 644 $B/sandglass-guest.gz $(LIBEXEC)/
 	cp -R lua $(SHARE)/
 	install -m 644 plugins/deepagents/sandglass_backend.py $(SHARE)/

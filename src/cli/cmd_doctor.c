@@ -83,7 +83,8 @@ static void cmd_doctor_check(struct doctor *d, const char *name, bool good, cons
 static void check_programs(struct doctor *d)
 {
 	static const char *const names[] = { "sandglass-launcher", "sandglass-keeper",
-					     "sandglass-guest", "sandglass-host", "sandglass-tls" };
+					     "sandglass-guest",	   "sandglass-host",
+					     "sandglass-tls",	   "sandglass-git" };
 	for (size_t i = 0; i < ARRAY_LEN(names); i++) {
 		CLEANUP(free_ptr) char *path = paths_libexec(names[i]);
 		if (access(path, X_OK) == 0)
@@ -493,8 +494,8 @@ static void print_rented(void *self, const char *provider, const char *tag, cons
 static int print_paths(struct cmd_ctx *ctx)
 {
 	static const char *const programs[] = { "sandglass-launcher", "sandglass-keeper",
-						"sandglass-guest", "sandglass-host",
-						"sandglass-tls" };
+						"sandglass-guest",    "sandglass-host",
+						"sandglass-tls",      "sandglass-git" };
 	CLEANUP(free_ptr) char *boxes = paths_state("box");
 	CLEANUP(free_ptr) char *runtime = paths_runtime("");
 	const char *tmp = getenv("TMPDIR");

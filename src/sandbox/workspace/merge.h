@@ -107,9 +107,7 @@ struct merge_opts {
 	const struct ws_store *store;
 	const struct merge_target *target;
 	size_t nr_targets;
-	/* Starts the child with @sock as its descriptor 3; NULL: this program's own file with the
-	 * argument --git-child.
-	 */
+	/* Starts the child with @sock as its descriptor 3; NULL: sandglass-git */
 	int (*spawn)(void *self, int sock, int *pidfd_out, struct err *err);
 	void *self;
 	/* MERGE_BRANCH: [{"head","new","ref"}]: branches that earlier merges of the same step made,
@@ -182,8 +180,8 @@ NODISCARD bool merge_take_ranges(const struct buf *old, const struct buf *new,
 NODISCARD int merge_history(const char *dir, unsigned commits, bool (*stop)(void *self), void *self,
 			    json_t **out, struct err *err);
 
-/* The child's main, for the program that is started with --git-child: serves @sock until it is
- * closed. @suspect: names that merge_history looks for; NULL = none. Returns the exit status. */
+enum { MERGE_CHILD_FD = 3 }; /* the socket of the child */
+/* The main of sandglass-git, the child: serves @sock until it is closed. @suspect: names that merge_history looks for; NULL = none. Returns the exit status. */
 int git_child_main(int sock, bool (*suspect)(const char *name, bool dir));
 
 #endif

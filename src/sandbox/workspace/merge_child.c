@@ -20,14 +20,14 @@
 
 enum { SILENCE_US = 120000000, TICK_MS = 20 };
 
-static int spawn_self(int sock, const int *hold, int *pidfd_out, struct err *err)
+static int spawn_program(int sock, const int *hold, int *pidfd_out, struct err *err)
 {
-	char name[] = "sandglass", arg[] = "--git-child", home[] = "HOME=/nonexistent",
-	     lang[] = "LC_ALL=C";
-	char *argv[] = { name, arg, NULL }, *envp[] = { home, lang, NULL };
+	CLEANUP(free_ptr) char *path = paths_libexec("sandglass-git");
+	char name[] = "sandglass-git", home[] = "HOME=/nonexistent", lang[] = "LC_ALL=C";
+	char *argv[] = { name, NULL }, *envp[] = { home, lang, NULL };
 	const int fds[] = { -1, -1, 2, sock, hold ? *hold : -1 };
 	int pid;
-	return proc_spawn("/proc/self/exe", argv, envp, fds, ARRAY_LEN(fds), &pid, pidfd_out, err);
+	return proc_spawn(path, argv, envp, fds, ARRAY_LEN(fds), &pid, pidfd_out, err);
 }
 
 int merge_child_start(struct child *c, const struct merge_opts *o, const struct ws_store *store,
@@ -38,7 +38,7 @@ int merge_child_start(struct child *c, const struct merge_opts *o, const struct 
 	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) < 0)
 		return err_sys(err, "merge: cannot make a socket");
 	int rc = o->spawn ? o->spawn(o->self, pair[1], &c->pidfd, err)
-			  : spawn_self(pair[1], o->hold, &c->pidfd, err);
+			  : spawn_program(pair[1], o->hold, &c->pidfd, err);
 	close(pair[1]);
 	c->sock = pair[0];
 	return rc < 0 ? err_wrap(err, "merge: cannot start the child") : 0;
