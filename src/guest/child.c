@@ -66,6 +66,12 @@ static long enter_dir(const char *cwd, bool no_workspace)
 	return rc == 0 && cwd[0] ? sys1(SYS_chdir, cwd) : rc;
 }
 
+static long enter_dir_itself(const char *cwd)
+{
+	long fd = sys4(SYS_openat, AT_FDCWD, cwd, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC, 0);
+	return fd < 0 ? fd : sys1(SYS_fchdir, fd);
+}
+
 static const char *search_path(char *const *env)
 {
 	for (; *env; env++)
@@ -113,7 +119,8 @@ int inner_child_main(void *self)
 	reset_signals();
 	if ((rc = inner_rules_enter(&c->rules, &step)) < 0)
 		guest_child_fail(c, step, rc);
-	if ((rc = enter_dir(c->body.cwd, c->no_workspace)) < 0)
+	if ((rc = c->cwd_no_link ? enter_dir_itself(c->body.cwd)
+				 : enter_dir(c->body.cwd, c->no_workspace)) < 0)
 		guest_child_fail(c, GS_CWD, rc);
 	if (c->offline && (rc = inner_offline()) < 0)
 		guest_child_fail(c, GS_OFFLINE, rc);

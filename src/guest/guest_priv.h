@@ -175,6 +175,7 @@ struct inner_child { /* stays as it is while the child reads it */
 	int null_fd;
 	bool die_with_guest;
 	bool no_workspace; /* there has been no /workspace so far */
+	bool cwd_no_link;  /* GUEST_CWD_NO_LINK */
 	struct inner_rules rules;
 	struct inner_slot *slot;
 };

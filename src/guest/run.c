@@ -255,6 +255,7 @@ static unsigned guest_run_prepare(struct inner *g, const struct frame *f, struct
 	c->trace = e->trace;
 	c->trace_must = flags & GUEST_TRACE_MUST;
 	c->offline = flags & GUEST_OFFLINE;
+	c->cwd_no_link = flags & GUEST_CWD_NO_LINK;
 	c->job = flags & GUEST_JOB && c->tty >= 0;
 	bool ours = flags & GUEST_OURS;
 	c->slot->go = flags & GUEST_GO && (!g->frozen || ours);

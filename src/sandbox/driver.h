@@ -129,7 +129,9 @@ enum run_echo { ECHO_UNKNOWN, ECHO_ON, ECHO_OFF };
 struct run_opts {
 	char *const *argv;
 	size_t nr_argv;
-	const char *cwd;  /* NULL = /workspace */
+	const char *cwd; /* NULL = /workspace */
+	/* @cwd is the sandbox's own top: a link in its place is an error, not a way elsewhere */
+	bool cwd_no_link;
 	char *const *env; /* additions, NULL-terminated, may be NULL */
 	bool pty;
 	bool job; /* with pty, from drivers with a guest: it can stop itself, as below a shell */
@@ -210,6 +212,9 @@ struct driver {
 	/* NULL: nothing that runs in it can stop its guest. Else: lets the guest continue
 	 * (SIGCONT). */
 	void (*wake)(struct box *b);
+	/* NULL: its guest can't stop answering. Else: it has stopped. Callers that wait for the
+	 * sandbox hear that it is gone, also later ones; its runs are the caller's to end. */
+	void (*give_up)(struct box *b);
 	/* A socket that listens on the box's own loopback @port, in our hands: result {"fd":n}
 	 * (owned by the callee). */
 	void (*listen)(struct box *b, uint16_t port, box_done_fn *done, void *self);

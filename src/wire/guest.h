@@ -133,6 +133,7 @@ enum guest_flag {
 	GUEST_OFFLINE = 128, /* neither it nor its children can make a socket */
 	/* with GUEST_PTY: below a session leader, as below a shell, so that it can stop itself */
 	GUEST_JOB = 256,
+	GUEST_CWD_NO_LINK = 512, /* cwd itself is a directory, not a link to one */
 };
 enum guest_attach_flag {
 	GUEST_TCP = 1,

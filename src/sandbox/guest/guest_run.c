@@ -393,6 +393,7 @@ struct guest_run *guest_prepare(struct guest *g, const struct run_opts *o,
 			 (o->stdin_open && !o->pty ? GUEST_STDIN : 0U) |
 			 (o->ours ? GUEST_OURS : 0U) | (o->offline ? GUEST_OFFLINE : 0U) |
 			 (o->job && o->pty ? GUEST_JOB : 0U) |
+			 (o->cwd_no_link ? GUEST_CWD_NO_LINK : 0U) |
 			 (o->trace && !r->framed ? GUEST_TRACE : 0U) |
 			 (o->trace == TRACE_MUST ? GUEST_TRACE_MUST : 0U);
 	pack_prepare(o, flags, &b);
@@ -502,6 +503,10 @@ static const char *remedy_of(unsigned step, int sys)
 {
 	if (step == GS_EXEC && sys == E2BIG)
 		return "put long texts in a file, on standard input, or in one text for sh: a word takes 128 KiB";
+	if (step == GS_EXEC && (sys == ENOENT || sys == ENOTDIR))
+		return "check the program's name and PATH; if the sandbox has lost its programs, roll it back or open another";
+	if (step == GS_EXEC && (sys == EACCES || sys == EPERM))
+		return "its file can't be executed: repair its mode (chmod), or open another sandbox";
 	if (step == GS_CWD)
 		return "give another working directory (cwd = \"/tmp\"), from which this one can be repaired";
 	if ((step == GS_FORK || step == GS_PIPE || step == GS_PTY) && sys == EAGAIN)

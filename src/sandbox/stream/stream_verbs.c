@@ -228,7 +228,9 @@ struct run *stream_backend_run(struct box *b, const struct run_opts *o, const st
 						       .turn = run_turns };
 	struct far *f = stream_verbs_of(b);
 	CLEANUP(free_ptr) char *cwd = stream_backend_path(f, o->cwd ? o->cwd : "");
-	struct run *r = guest_drive(f->loop, f->guest, &f->env, cwd, o, ops, self);
+	struct run_opts there = *o;
+	there.cwd_no_link = strcmp(cwd, f->workspace) == 0;
+	struct run *r = guest_drive(f->loop, f->guest, &f->env, cwd, &there, ops, self);
 	if (f->mirror)
 		guest_drive_more(r, o->pty || o->background ? &alone : &brings, f);
 	return r;

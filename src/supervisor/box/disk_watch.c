@@ -91,9 +91,10 @@ static void stop_box(struct disk_watch *d, bool files)
 		files ? "remove something in the box, or give it more: limits = { files = ... }"
 		      : "remove something in the box, or give it more: limits = { disk = \"...\" }");
 	record_append_json(d->s->record, EV_BOX_WARN, d->box, 0, d->box, 0, body);
-	boxes_kill(d->s->boxes, d->box,
-		   files ? "the box's limit of files is reached"
-			 : "the box's disk limit is reached");
+	boxes_kill(
+		d->s->boxes, d->box,
+		files ? "the limit of files of the sandbox is reached; remove some of its files first"
+		      : "the disk limit of the sandbox is reached; remove some of its files first");
 }
 
 /* Files from before the opening, a copy of the repository with some backends, do not count. */
