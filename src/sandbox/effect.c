@@ -116,6 +116,11 @@ static void say_unrun(struct job *j)
 	action_output(j->action, pty ? STREAM_PTY : STREAM_ERR, line, strlen(line));
 }
 
+char *effect_died(const struct slot *s, const char *what)
+{
+	return mem_printf("sandbox died: '%s' has ended; %s; open another one", s->name, what);
+}
+
 /* @e: NULL when it is not known. */
 static void run_over(struct job *j, const struct run_end *e)
 {
@@ -127,9 +132,10 @@ static void run_over(struct job *j, const struct run_end *e)
 		say_unrun(j);
 	if (e) {
 		put_end(j, e, body);
-	} else if (j->lost_why) {
+	} else {
 		CLEANUP(free_ptr)
-		char *why = mem_printf("%s; how it ended is not known", j->lost_why);
+		char *why = j->lost_why ? mem_printf("%s; how it ended is not known", j->lost_why)
+					: effect_died(j->slot, "how this ended is not known");
 		json_put_str(body, "why", why);
 	}
 	json_put_int(body, "out_bytes", j->bytes[0]);
@@ -179,11 +185,20 @@ static void effect_take_out(struct job *j, enum action_end end)
 	action_ended(a, end, body);
 }
 
+/* One that something is left to end of; not one that effect_start will refuse. */
+static struct job *job_to_end(struct slot *s)
+{
+	struct job *j = s->jobs;
+	while (j && !j->look && !j->waits && !j->run && action_state(j->action) != ACTION_RUNNING)
+		j = j->next;
+	return j;
+}
+
 /* Jobs that ran when their sandbox was closed have no exit of their own to wait for. */
 void end_jobs(struct slot *s, enum action_end end)
 {
-	while (s->jobs) {
-		struct job *j = s->jobs;
+	struct job *j;
+	while ((j = job_to_end(s))) {
 		static const struct run_end killed = { .signal = SIGKILL };
 		j->end = j->end == END_OK && !j->look ? end : j->end;
 		if (j->look)
@@ -245,11 +260,16 @@ static void effect_give_up(void *self)
 	struct job *j = self;
 	if (j->look || action_state(j->action) != ACTION_RUNNING)
 		return;
-	j->slot->silent = j->slot->lost = true;
+	struct slot *s = j->slot;
+	s->silent = s->lost = true;
 	free(j->lost_why);
-	j->lost_why = mem_printf("sandbox died: '%s' has not answered for %d s", j->slot->name,
+	j->lost_why = mem_printf("sandbox died: '%s' has not answered for %d s", s->name,
 				 (GRACE_MS + SILENT_MS) / 1000);
 	run_over(j, NULL);
+	if (!s->driver->give_up || s->closing)
+		return;
+	s->driver->give_up(s->box);
+	end_jobs(s, END_INTERRUPTED);
 }
 
 static void kill_now(void *self)
@@ -412,19 +432,30 @@ static void effect_prepare(void *self, struct action *a)
 		job_prepare(s, a);
 }
 
+/* Also what was prepared for it: end_jobs has nothing to end in it. */
+static void effect_refuse(struct action *a, const struct err *why)
+{
+	struct job *j = is_run(action_spec(a)) && !is_dial(action_spec(a)) ? action_tag(a) : NULL;
+	if (j) {
+		action_set_tag(a, NULL);
+		effect_job_free(j);
+	}
+	action_fail(a, why);
+}
+
 static void effect_start(void *self, struct action *a)
 {
 	struct slot *s = self;
 	struct err err = ERR_INIT;
 	if (!s->open || s->closing) {
 		err_set(&err, ERR_CLOSED, "box '%s' is closed", s->name);
-		action_fail(a, &err);
+		effect_refuse(a, &err);
 		return;
 	}
 	if (s->silent) {
 		err_set(&err, ERR_CLOSED, "sandbox died: '%s' does not answer; open another one",
 			s->name);
-		action_fail(a, &err);
+		effect_refuse(a, &err);
 		return;
 	}
 	slot_works(s);
@@ -446,7 +477,8 @@ static void effect_start(void *self, struct action *a)
 	if (!j->run) {
 		s->lost = true;
 		effect_job_free(j);
-		err_set(&err, ERR_CLOSED, "box '%s' has died; nothing was started", s->name);
+		CLEANUP(free_ptr) char *why = effect_died(s, "nothing was started");
+		err_set(&err, ERR_CLOSED, "%s", why);
 		action_fail(a, &err);
 		return;
 	}

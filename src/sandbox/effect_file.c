@@ -33,7 +33,13 @@ static void effect_file_finish(struct file_job *j, enum action_end end, json_t *
 	strv_release(&j->found);
 	bool cancelled = j->cancelled;
 	struct slot *s = j->slot;
-	s->lost |= err && err->code == ERR_CLOSED && !s->closing;
+	struct err died = ERR_INIT;
+	if (err && err->code == ERR_CLOSED && !s->closing) {
+		CLEANUP(free_ptr) char *why = effect_died(s, err->text);
+		s->lost = true;
+		err_set(&died, ERR_CLOSED, "%s", why);
+		err = &died;
+	}
 	free(j);
 	boxes_hold_answer(s->boxes, s->id, false);
 	if (cancelled) {

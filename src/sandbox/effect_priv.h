@@ -101,6 +101,8 @@ void effector_init(struct slot *s);
 void boxes_freeze_why(struct boxes *b, uint64_t box, bool frozen, uint64_t cause, const char *why);
 /* effect.c: all its runs are reported as ended so */
 void end_jobs(struct slot *s, enum action_end end);
+/* For what meets a sandbox that has died: cause, @what that means here, remedy. Returns owned. */
+char *effect_died(const struct slot *s, const char *what);
 void slot_forget_let_go(struct slot *s); /* thaw.c: it freezes or thaws */
 void slot_works(struct slot *s);	 /* auto_freeze.c: an action begins in it */
 

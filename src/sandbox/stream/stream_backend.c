@@ -283,6 +283,15 @@ static void stream_backend_on_gone(void *self, const struct err *err)
 	}
 }
 
+void stream_backend_give_up(struct box *b)
+{
+	struct far *f = CONTAINER_OF(b, struct far, b);
+	struct err why = ERR_INIT;
+	err_set(&why, ERR_CLOSED, "the sandbox does not answer");
+	if (f->open && f->guest)
+		stream_backend_on_gone(f, &why);
+}
+
 void stream_backend_connected(struct far *f, int fd)
 {
 	static const struct guest_ops ops = { .on_ready = stream_backend_on_ready,

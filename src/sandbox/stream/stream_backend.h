@@ -98,6 +98,7 @@ void stream_backend_write(struct box *b, const char *path, const void *data, siz
 void stream_backend_list(struct box *b, const char *path, box_done_fn *done, void *self);
 void stream_backend_stat(struct box *b, const char *path, box_done_fn *done, void *self);
 void stream_backend_kill(struct box *b);
+void stream_backend_give_up(struct box *b);
 void stream_backend_freeze(struct box *b, bool frozen, box_done_fn *done, void *self);
 void stream_backend_listen(struct box *b, uint16_t port, box_done_fn *done, void *self);
 void stream_backend_dial(struct box *b, uint16_t port, box_done_fn *done, void *self);
@@ -117,7 +118,8 @@ enum {
 	.run_pause = guest_drive_pause, .run_turn = guest_drive_turn,                              \
 	.run_free = guest_drive_free, .read = stream_backend_read, .write = stream_backend_write,  \
 	.list = stream_backend_list, .stat = stream_backend_stat, .kill = stream_backend_kill,     \
-	.freeze = stream_backend_freeze, .listen = stream_backend_listen,                          \
-	.dial = stream_backend_dial, .stats = stream_backend_stats, .tree = &stream_backend_tree
+	.give_up = stream_backend_give_up, .freeze = stream_backend_freeze,                        \
+	.listen = stream_backend_listen, .dial = stream_backend_dial,                              \
+	.stats = stream_backend_stats, .tree = &stream_backend_tree
 
 #endif

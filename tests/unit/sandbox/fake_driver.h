@@ -48,7 +48,7 @@ static void fake_answer(struct fake_call *c, json_t *result, const char *why)
 	assert(call.done);
 	*c = (struct fake_call){ 0 };
 	if (why)
-		err_set(&err, ERR_CLOSED, "%s", why);
+		err_set(&err, ERR_NOENT, "%s", why);
 	call.done(call.self, result, why ? &err : NULL);
 	json_decref(result);
 }

@@ -317,7 +317,7 @@ static void test_lost(void)
 	fake_run(R);
 	turns(3);
 	ok(seen.done == 2 && seen.end == END_FAILED && !fake.run[1].gone, "behind the barrier it fails, never let go");
-	is_str(seen.done_why, "box 'b' has died; nothing was started", "with its reason");
+	is_str(seen.done_why, "sandbox died: 'b' has ended; nothing was started; open another one", "with its reason");
 	is_str(fake_life(R, id), "requested judged started ended", "on record");
 
 	R->held = true;
