@@ -81,6 +81,20 @@ local function put_output(parts, r)
   if r.err ~= "" then parts[#parts + 1] = "[stderr]\n" .. M.shorten(r.err, SHOWN // 2, r.event, r.err_bytes, AGAIN) end
 end
 
+-- The remedy for a limit of the sandbox that a command met, as its programs report it.
+local function limit_hint(r)
+  if r.ok then return nil end
+  if r.signal == "SIGXFSZ" or r.code == 153 or r.err:find("File too large", 1, true) or r.err:find("No space left on device", 1, true) then
+    return "the disk limit of the sandbox is reached: remove files, or write less"
+  end
+  if r.err:find("[Cc]an'?n?o?t fork") or r.err:find("fork.-: Resource temporarily unavailable") then
+    return "the limit of processes of the sandbox is reached: end processes (ps, kill), or start fewer"
+  end
+  if r.err:find("Read-only file system", 1, true) then
+    return "only /workspace, the home directory, and /tmp can be written"
+  end
+end
+
 -- The report about a command, for a model.
 local function report(r)
   local parts = {}
@@ -98,6 +112,8 @@ local function report(r)
     parts[#parts + 1] = ("[a connection to %s:%d failed while this ran: %s]"):format(c.host, c.port, c.why)
   end
   if r.refused_more then parts[#parts + 1] = ("[%d other connections failed while this ran]"):format(r.refused_more) end
+  local limit = limit_hint(r)
+  if limit then parts[#parts + 1] = "[" .. limit .. "]" end
   if r.hint then parts[#parts + 1] = "[" .. r.hint .. "]" end
   return table.concat(parts, "\n")
 end
@@ -110,31 +126,33 @@ end
 
 define {
   name = "shell", about = "Run a shell command in the sandbox (sh -c, in /workspace). Gives output and exit status.",
-  params = { cmd = "string the command", timeout = "integer? = 300 seconds" },
+  params = { cmd = "string the command", timeout = "integer? = 300 seconds", cwd = "string? working directory" },
   run = function(p, ctx)
-    local r, err = ctx.box:exec(p.cmd, { timeout = p.timeout })
+    local r, err = ctx.box:exec(p.cmd, { timeout = p.timeout, cwd = p.cwd })
     if not r then return nil, err end
     ctx.edited = ctx.edited or r.edited
     return report(r)
   end,
 }
 
-define {
-  name = "python", about = "Run Python code in an interpreter that stays in the sandbox: variables are kept. Prints the last expression.",
-  params = { code = "string the code", timeout = "integer? = 300 seconds" },
-  run = function(p, ctx)
-    local kept, err = ctx.chat.state, nil
-    if not kept.python or kept.python.box ~= ctx.box then
-      kept.python, err = ctx.box:interpreter "python"
-      if not kept.python then return nil, err end
-    end
-    local r
-    r, err = kept.python:run(p.code, { timeout = p.timeout })
-    if not r then return nil, err end
-    ctx.edited = ctx.edited or r.edited
-    return report(r)
-  end,
-}
+for language, shown in pairs { python = "Python", node = "JavaScript (Node)" } do
+  define {
+    name = language, about = ("Run %s code in an interpreter that stays in the sandbox: variables are kept. Prints the last expression."):format(shown),
+    params = { code = "string the code", timeout = "integer? = 300 seconds" },
+    run = function(p, ctx)
+      local kept, err = ctx.chat.state, nil
+      if not kept[language] or kept[language].box ~= ctx.box then
+        kept[language], err = ctx.box:interpreter(language)
+        if not kept[language] then return nil, err end
+      end
+      local r
+      r, err = kept[language]:run(p.code, { timeout = p.timeout })
+      if not r then return nil, err end
+      ctx.edited = ctx.edited or r.edited
+      return report(r)
+    end,
+  }
+end
 
 define {
   name = "read", about = "Read a file, or some lines of it, with line numbers.", reads = true,
@@ -343,10 +361,11 @@ function M.error_text(err)
   else
     text = "error: " .. tostring(err)
   end
+  if REMEDY[err.code] then text = text .. "; " .. REMEDY[err.code] end
   if not err.result then return text end
   local parts = {}
   put_output(parts, err.result)
-  parts[#parts + 1] = "[" .. text .. (REMEDY[err.code] and "; " .. REMEDY[err.code] or "") .. "]"
+  parts[#parts + 1] = "[" .. text .. "]"
   return table.concat(parts, "\n")
 end
 
