@@ -157,9 +157,9 @@ function Box:dial(port, o) end
 ---@return sg.Error? err
 function Box:shell(o) end
 
----Opens a Python interpreter that keeps its variables between calls.
+---Opens a Python or Node interpreter that keeps its variables between calls.
 ---@async
----@param language? "python"
+---@param language? "python"|"node" (default "python")
 ---@return sg.Interpreter?
 ---@return sg.Error? err
 function Box:interpreter(language) end

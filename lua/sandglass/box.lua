@@ -255,19 +255,20 @@ local interpreter_mt
 function Box:interpreter(language)
   check.self(box_mt, self, "box", "interpreter")
   check.arg("interpreter", "the language", language, "string?")
-  local engine = rt.require "sandglass.interpreter"
-  if language and not engine.languages[language] then
-    return nil, rt.err { code = "backend", msg = ("interpreter: unknown language '%s': expected python"):format(language) }
+  language = language or "python"
+  local engine = (rt.require "sandglass.interpreter").languages[language]
+  if not engine then
+    return nil, rt.err { code = "backend", msg = ("interpreter: unknown language '%s': expected python or node"):format(language) }
   end
   if self.caps.shell == false then
     return nil, rt.err { code = "backend", msg = "interpreter: a sandbox without a shell has one: use box:shell()" }
   end
   local s = self.state
   s.interpreters = (s.interpreters or 0) + 1
-  local path = ("/tmp/.sandglass-python-%s-%d"):format(tostring(self.id), s.interpreters)
+  local path = ("/tmp/.sandglass-%s-%s-%d"):format(language, tostring(self.id), s.interpreters)
   local proc, err = self:spawn(engine.start_words(path))
   if not proc then return nil, err end
-  return check.new(interpreter_mt, { id = proc.id, box = self, state = { proc = proc, path = path } })
+  return check.new(interpreter_mt, { id = proc.id, box = self, state = { proc = proc, path = path, engine = engine } })
 end
 
 -- Runs code; what its last expression gives is printed. A result as of exec: code 1 after an exception.
@@ -275,7 +276,7 @@ function Interpreter:run(code, o)
   check.self(interpreter_mt, self, "interpreter", "run")
   check.arg("run", "the code", code, "string")
   o = check.options("run", o, { timeout = "time", on_out = "function" })
-  return self.box:exec((rt.require "sandglass.interpreter").run_words(self.state.path, code), { timeout = o.timeout, on_out = o.on_out })
+  return self.box:exec(self.state.engine.run_words(self.state.path, code), { timeout = o.timeout, on_out = o.on_out })
 end
 
 function Interpreter:close() self.state.proc:close() end

@@ -1,4 +1,4 @@
--- box:interpreter "python": one interpreter stays in the sandbox; each piece of code is an action of its own, a small client that
+-- box:interpreter "python" or "node": one interpreter stays in the sandbox; each piece of code is an action of its own, a small client that
 -- hands the code and its own output to the interpreter and ends with the status: 1 after an exception.
 local M = {}
 
@@ -73,10 +73,13 @@ end = s.makefile().readline()
 sys.exit(int(end) if end else "the interpreter has ended: open another one")
 ]]
 
-M.languages = { python = true }
-
--- The words that start the interpreter, and those that run a piece of code in it.
-function M.start_words(path) return { "python3", "-c", PYTHON_SERVER, path } end
-function M.run_words(path, code) return { "python3", "-c", PYTHON_CLIENT, path, code } end
+-- For each language: start_words(path), which start the interpreter; run_words(path, code), which run a piece of code in it.
+M.languages = {
+  python = {
+    start_words = function(path) return { "python3", "-c", PYTHON_SERVER, path } end,
+    run_words = function(path, code) return { "python3", "-c", PYTHON_CLIENT, path, code } end,
+  },
+  node = require "sandglass.interpreter_node",
+}
 
 return M

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# A persistent Python in the sandbox keeps variables from one piece of code to the next; each piece is an action with
-# its status.
+# A persistent Python or Node in the sandbox keeps variables from one piece of code to the next; each piece is an action
+# with its status.
 . "$(dirname "$0")/lib.sh"
 need_boxes
 need python3
@@ -29,11 +29,47 @@ local last
 for _, m in ipairs(r.messages) do if m.role == "tool" then last = m.text end end
 print((last and last:find "^42" and "GOOD" or "BAD") .. " a tool of agents " .. tostring(last))
 L
-timeout 100 "$SANDGLASS" run --no-tui --no-input --policy any.lua s.lua </dev/null >log 2>&1
-sed -n 's/.* note: //p' log | grep '^GOOD\|^BAD' >"$t/out"
-while read -r how what; do
-	[ "$how" = GOOD ]
-	ok $? "$what"
-done <"$t/out"
-is "$(grep -c . "$t/out")" 7 "all of it was tried"
+cat >js.lua <<'L'
+return { { call = { "node", { code = "const kept = 21" } } }, { call = { "node", { code = "kept * 2" } } }, { say = "done" } }
+L
+cat >n.lua <<'L'
+local sg = require "sandglass"
+local box = sg.sandbox {}
+local js = assert(box:interpreter "node")
+local function try(what, code, status, out, o)
+  local r, e = js:run(code, o)
+  local good = r and r.code == status and r.out == out or not r and e.code == status
+  print((good and "GOOD " or "BAD ") .. what .. (good and "" or ": " .. (r and tostring(r.code) .. " " .. r.out .. r.err or tostring(e))))
+  return r
+end
+try("node: a variable", "let x = 40; function f(n) { return x + n }", 0, "")
+try("node: is kept", "f(2)", 0, "42\n")
+local r = try("node: an exception", "null.length", 1, "")
+print((r.err:find "TypeError" and not r.err:find "eval" and "GOOD" or "BAD") .. " node: its trace has the code alone")
+try("node: printed output", "console.log('a'); console.error('e'); console.log('b')", 0, "a\nb\n")
+try("node: a promise", "const late = await new Promise((r) => setTimeout(() => r(7), 20));\nconst { sep } = await import('path');\nlate + sep", 0, "'7/'\n")
+try("node: what it declares is kept", "late", 0, "7\n")
+try("node: a module", "require('os').EOL", 0, "'\\n'\n")
+try("node: an exit", "process.exit(3)", 3, "")
+try("node: a time limit", "while (true);", "timeout", nil, { timeout = 1 })
+try("node: a promise without an end", "await new Promise(() => {})", "timeout", nil, { timeout = 1 })
+try("node: keeps the interpreter", "x", 0, "40\n")
+local a = sg.agent.run { task = "go", box = box, model = "scripted:js.lua", tools = { "node" } }
+local last
+for _, m in ipairs(a.messages) do if m.role == "tool" then last = m.text end end
+print((last and last:find "^42" and "GOOD" or "BAD") .. " node: a tool of agents " .. tostring(last))
+local none, why = box:interpreter "cobol"
+print((not none and why.code == "backend" and "GOOD" or "BAD") .. " an unknown language")
+L
+try() { # script, how many
+	timeout 100 "$SANDGLASS" run --no-tui --no-input --policy any.lua "$1" </dev/null >log 2>&1
+	sed -n 's/.* note: //p' log | grep '^GOOD\|^BAD' >"$t/out"
+	while read -r how what; do
+		[ "$how" = GOOD ]
+		ok $? "$what"
+	done <"$t/out"
+	is "$(grep -c . "$t/out")" "$2" "all of $1 was tried"
+}
+try s.lua 7
+if command -v node >/dev/null; then try n.lua 14; else skip 'node is not installed'; fi
 finish

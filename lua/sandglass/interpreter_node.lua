@@ -1,0 +1,143 @@
+-- The Node half of sandglass.interpreter. The main thread runs the code; a worker owns the socket, so that code that loops
+-- can be interrupted when its client has gone.
+local M = {}
+
+local SERVER = [==[
+const path = process.argv[1], vm = require("vm"), util = require("util"), fs = require("fs");
+const { Worker } = require("worker_threads"), { createRequire } = require("module");
+const WORKER = `
+const net = require("net"), fs = require("fs"), { parentPort, workerData: path } = require("worker_threads");
+const queue = [];
+let now = null;
+function next() {
+  if (now || !queue.length) return;
+  now = queue.shift();
+  parentPort.postMessage({ run: now.code });
+}
+parentPort.on("message", (m) => {
+  if (!now) return;
+  const last = "end" in m;
+  if (!now.gone) now.s[last ? "end" : "write"](JSON.stringify(m) + "\\n");
+  if (last) { now = null; next(); }
+});
+net.createServer((s) => {
+  const one = { s, code: "", gone: false };
+  let got = "";
+  s.setEncoding("utf8");
+  s.on("data", (d) => {
+    got += d;
+    if (!got.endsWith("\\n") || one.code) return;
+    one.code = JSON.parse(got);
+    queue.push(one);
+    next();
+  });
+  s.on("error", () => {});
+  s.on("close", () => {
+    one.gone = true;
+    if (queue.includes(one)) queue.splice(queue.indexOf(one), 1);
+    if (now !== one) return;
+    parentPort.postMessage({ stop: true });
+    process.kill(process.pid, "SIGINT");
+  });
+}).listen(path + ".new", () => fs.renameSync(path + ".new", path));
+`;
+const worker = new Worker(WORKER, { eval: true, workerData: path });
+let busy = false, stop = null;
+const say = (o, d) => { if (busy) worker.postMessage({ o, d: Buffer.from(d).toString("base64") }); };
+for (const [name, o] of [["stdout", 1], ["stderr", 2]])
+  process[name].write = (d, encoding, done) => {
+    say(o, typeof d === "string" ? Buffer.from(d, typeof encoding === "string" ? encoding : "utf8") : d);
+    done = typeof encoding === "function" ? encoding : done;
+    if (done) process.nextTick(done);
+    return true;
+  };
+class Exit { constructor(status) { this.status = status; } }
+process.exit = (status) => { throw new Exit(status === undefined ? process.exitCode || 0 : +status); };
+process.on("SIGINT", () => {});
+const trace = (e) => {
+  if (!(e instanceof Error)) return "Uncaught " + util.inspect(e);
+  const lines = String(e.stack || e).split("\n");
+  const ours = lines.findIndex((l) => /^ +at .*(Script\.runIn|runInThisContext|node:vm|node:internal|\[eval\])/.test(l));
+  return (ours > 0 ? lines.slice(0, ours) : lines).join("\n");
+};
+process.on("uncaughtException", (e) => { if (!(e instanceof Exit)) say(2, trace(e) + "\n"); });
+process.on("unhandledRejection", (e) => say(2, trace(e) + "\n"));
+Object.assign(globalThis, { require: createRequire(process.cwd() + "/"), module: { exports: {} }, exports: {} });
+const options = { filename: "code.js", breakOnSigint: true, importModuleDynamically: vm.constants && vm.constants.USE_MAIN_CONTEXT_DEFAULT_LOADER };
+if (!options.importModuleDynamically) delete options.importModuleDynamically;
+const here = (code) => new vm.Script(code, options).runInThisContext(options);
+/* Code with await at its top runs in a function; what it declares at the beginning of a line becomes global. */
+const AsyncFunction = (async () => {}).constructor;
+function awaiting(code) {
+  const body = code.replace(/^(?:const|let|var)\s+([A-Za-z_$][\w$]*)\s*=/gm, "globalThis.$1 =")
+    .replace(/^(?:const|let|var)\s+([{[][^=]*[}\]])\s*=/gm, "0, $1 =")
+    .replace(/^(async\s+function|function|class)\s+([A-Za-z_$][\w$]*)/gm, "globalThis.$2 = $1 $2");
+  const at = body.trimEnd().lastIndexOf("\n") + 1;
+  const last = body.slice(at).trim().replace(/;$/, "");
+  for (const text of [body.slice(0, at) + "\nreturn (" + last + "\n)", body])
+    try { new AsyncFunction(text); return "(async () => {" + text + "\n})()"; } catch { /* its last line is no expression */ }
+  return null;
+}
+async function evaluate(code) {
+  let script;
+  try { script = new vm.Script(code, options); } catch (e) {
+    const text = /\bawait\b/.test(code) ? awaiting(code) : null;
+    if (!text) throw e;
+    return await Promise.race([here(text), new Promise((_, no) => { stop = no; })]);
+  }
+  const value = script.runInThisContext(options);
+  return value instanceof Promise ? await Promise.race([value, new Promise((_, no) => { stop = no; })]) : value;
+}
+let before = Promise.resolve();
+async function run(code) {
+  busy = true;
+  let status = 0;
+  try {
+    const value = await evaluate(code);
+    if (value !== undefined) say(1, (typeof value === "string" ? util.inspect(value) : util.inspect(value, { depth: 4 })) + "\n");
+  } catch (e) {
+    if (e instanceof Exit) status = e.status & 255;
+    else if (e && (e.code === "ERR_SCRIPT_EXECUTION_INTERRUPTED" || e === "stopped")) status = 130;
+    else { say(2, trace(e) + "\n"); status = 1; }
+  }
+  stop = null;
+  worker.postMessage({ end: status });
+  busy = false;
+}
+worker.on("message", (m) => {
+  if (m.stop) { if (stop) stop("stopped"); return; }
+  before = before.then(() => run(m.run));
+});
+]==]
+
+local CLIENT = [==[
+const net = require("net"), [, path, code] = process.argv;
+let tries = 0, end = null;
+const over = () => { process.stderr.write("the interpreter has ended: open another one\n"); process.exitCode = 1; };
+function connect() {
+  let got = "", there = false;
+  const s = net.connect(path, () => { there = true; s.write(JSON.stringify(code) + "\n"); });
+  s.setEncoding("utf8");
+  s.on("data", (d) => {
+    const lines = (got + d).split("\n");
+    got = lines.pop();
+    for (const line of lines) {
+      const m = JSON.parse(line);
+      if ("end" in m) process.exitCode = end = m.end;
+      else (m.o === 2 ? process.stderr : process.stdout).write(Buffer.from(m.d, "base64"));
+    }
+  });
+  s.on("error", () => {});
+  s.on("close", () => {
+    if (there) { if (end === null) over(); }
+    else if (++tries < 100) setTimeout(connect, 50);
+    else over();
+  });
+}
+connect();
+]==]
+
+function M.start_words(path) return { "node", "-e", SERVER, path } end
+function M.run_words(path, code) return { "node", "-e", CLIENT, path, code } end
+
+return M
