@@ -160,9 +160,10 @@ function Box:shell(o) end
 ---Opens a Python or Node interpreter that keeps its variables between calls.
 ---@async
 ---@param language? "python"|"node" (default "python")
+---@param o? { cwd: string? }
 ---@return sg.Interpreter?
 ---@return sg.Error? err
-function Box:interpreter(language) end
+function Box:interpreter(language, o) end
 
 ---Reads a file, or a part of it. `from` and `len` are in bytes.
 ---@async
@@ -377,10 +378,11 @@ function Proc:close() end
 ---@field box sg.Box
 local Interpreter = {}
 
----Runs code as one action and prints the value of its last expression.
+---Runs code as one action and prints the value of its last expression. `env` holds for this code alone. With
+---`structured` the result has `value`, or `error`, `name`, and `traceback`, which are not in its output.
 ---@async
 ---@param code string
----@param o? { timeout: sg.Time?, on_out: fun(chunk: string, stream: string)? }
+---@param o? { timeout: sg.Time?, env: table<string, string>?, structured: boolean?, on_out: fun(chunk: string, stream: string)? }
 ---@return sg.Result?
 ---@return sg.Error? err
 function Interpreter:run(code, o) end

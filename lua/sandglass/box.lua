@@ -252,9 +252,10 @@ end
 local Interpreter = {}
 local interpreter_mt
 
-function Box:interpreter(language)
+function Box:interpreter(language, o)
   check.self(box_mt, self, "box", "interpreter")
   check.arg("interpreter", "the language", language, "string?")
+  o = check.options("interpreter", o, { cwd = "string" })
   language = language or "python"
   local engine = (rt.require "sandglass.interpreter").languages[language]
   if not engine then
@@ -266,17 +267,51 @@ function Box:interpreter(language)
   local s = self.state
   s.interpreters = (s.interpreters or 0) + 1
   local path = ("/tmp/.sandglass-%s-%s-%d"):format(language, tostring(self.id), s.interpreters)
-  local proc, err = self:spawn(engine.start_words(path))
+  local proc, err = self:spawn(engine.start_words(path), { cwd = o.cwd })
   if not proc then return nil, err end
   return check.new(interpreter_mt, { id = proc.id, box = self, state = { proc = proc, path = path, engine = engine } })
 end
 
--- Runs code; what its last expression gives is printed. A result as of exec: code 1 after an exception.
+-- Takes the value or the error of structured code, which lies between NUL bytes, out of its output. Returns a function that gets
+-- the output as it comes, and one that ends it: what it has found goes to `found`, the rest to fn(text, stream).
+local function structured_output(found, fn)
+  local held = { out = "", err = "" }   -- from the first NUL on
+  local function hear(text, stream)
+    local at = held[stream] == "" and (text:find("\0", 1, true) or #text + 1) or 1
+    if at > 1 then fn(text:sub(1, at - 1), stream) end
+    held[stream] = held[stream] .. text:sub(at)
+  end
+  return hear, function()
+    for stream, text in pairs(held) do
+      text = text:gsub("\0sandglass:([^\0]*)\0", function(json)
+        for k, v in pairs(rt.core.decode(json) or {}) do found[k] = v end
+        return ""
+      end)
+      if text ~= "" then fn(text, stream) end
+    end
+  end
+end
+
+-- Runs code; what its last expression gives is printed. A result as of exec: code 1 after an exception. o.env: for this code
+-- alone. With o.structured the result has value, or error, name, and traceback, which are not in its output.
 function Interpreter:run(code, o)
   check.self(interpreter_mt, self, "interpreter", "run")
   check.arg("run", "the code", code, "string")
-  o = check.options("run", o, { timeout = "time", on_out = "function" })
-  return self.box:exec(self.state.engine.run_words(self.state.path, code), { timeout = o.timeout, on_out = o.on_out })
+  o = check.options("run", o, { timeout = "time", on_out = "function", env = "table", structured = "boolean" })
+  local asked = rt.core.encode { env = o.env and next(o.env) and o.env or nil, structured = o.structured or false }
+  local words = self.state.engine.run_words(self.state.path, code, asked)
+  if not o.structured then return self.box:exec(words, { timeout = o.timeout, on_out = o.on_out }) end
+  local found, text = {}, { out = {}, err = {} }
+  local hear, over = structured_output(found, function(piece, stream)
+    table.insert(text[stream], piece)
+    if o.on_out then o.on_out(piece, stream) end
+  end)
+  local r, err = self.box:exec(words, { timeout = o.timeout, on_out = hear })
+  over()
+  if not r then return nil, err end
+  for k, v in pairs(found) do r[k] = v end
+  r.out, r.err = table.concat(text.out), table.concat(text.err)
+  return r
 end
 
 function Interpreter:close() self.state.proc:close() end

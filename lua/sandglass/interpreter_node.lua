@@ -89,18 +89,28 @@ async function evaluate(code) {
   return value instanceof Promise ? await Promise.race([value, new Promise((_, no) => { stop = no; })]) : value;
 }
 let before = Promise.resolve();
-async function run(code) {
+const structured = (o, what) => say(o, "\0sandglass:" + JSON.stringify(what) + "\0");
+async function run(asked) {
   busy = true;
   let status = 0;
+  const before = {};
+  for (const name in asked.env) { before[name] = process.env[name]; process.env[name] = asked.env[name]; }
   try {
-    const value = await evaluate(code);
-    if (value !== undefined) say(1, (typeof value === "string" ? util.inspect(value) : util.inspect(value, { depth: 4 })) + "\n");
+    const value = await evaluate(asked.code), text = util.inspect(value, { depth: 4 });
+    if (value !== undefined && asked.structured) structured(1, { value: text });
+    else if (value !== undefined) say(1, text + "\n");
   } catch (e) {
     if (e instanceof Exit) status = e.status & 255;
     else if (e && (e.code === "ERR_SCRIPT_EXECUTION_INTERRUPTED" || e === "stopped")) status = 130;
-    else { say(2, trace(e) + "\n"); status = 1; }
+    else {
+      if (asked.structured) structured(2, { name: (e && e.name) || "Error", error: String((e && e.message) || e), traceback: trace(e) });
+      else say(2, trace(e) + "\n");
+      status = 1;
+    }
   }
   stop = null;
+  for (const name in before)
+    if (before[name] === undefined) delete process.env[name]; else process.env[name] = before[name];
   worker.postMessage({ end: status });
   busy = false;
 }
@@ -111,12 +121,13 @@ worker.on("message", (m) => {
 ]==]
 
 local CLIENT = [==[
-const net = require("net"), [, path, code] = process.argv;
+const net = require("net"), [, path, code, more] = process.argv;
+const asked = JSON.stringify({ ...JSON.parse(more), code }) + "\n";
 let tries = 0, end = null;
 const over = () => { process.stderr.write("the interpreter has ended: open another one\n"); process.exitCode = 1; };
 function connect() {
   let got = "", there = false;
-  const s = net.connect(path, () => { there = true; s.write(JSON.stringify(code) + "\n"); });
+  const s = net.connect(path, () => { there = true; s.write(asked); });
   s.setEncoding("utf8");
   s.on("data", (d) => {
     const lines = (got + d).split("\n");
@@ -138,6 +149,6 @@ connect();
 ]==]
 
 function M.start_words(path) return { "node", "-e", SERVER, path } end
-function M.run_words(path, code) return { "node", "-e", CLIENT, path, code } end
+function M.run_words(path, code, asked) return { "node", "-e", CLIENT, path, code, asked } end
 
 return M

@@ -108,7 +108,8 @@ static void serve_hand_on(struct ask *a)
 static bool serve_has_token(const struct serve *s, const struct http_ask *ask)
 {
 	const char *const given[] = { http_auth_bearer(ask), http_ask_field(ask, "x-api-key"),
-				      http_ask_field(ask, "x-access-token") };
+				      http_ask_field(ask, "x-access-token"),
+				      http_ask_field(ask, "e2b-traffic-access-token") };
 	for (size_t i = 0; i < ARRAY_LEN(given); i++) {
 		const char *bar = given[i] ? strrchr(given[i], '_') : NULL;
 		if (http_auth_same(&s->token, bar ? bar + 1 : given[i]))

@@ -40,8 +40,8 @@ like "$(json POST "/toolbox/$id/process/execute" '{"command":"rm -rf /workspace/
 like "$(json POST "/toolbox/$id/process/execute" '{"command":"sleep 30","timeout":1}' | tail -1)" '^408$' 'one that takes too long: 408'
 like "$(ask GET "/toolbox/$id/nothing")" '"message":"sandglass serves no GET .*"statusCode":404' 'an unserved path: 404 with a clear message'
 like "$(events)" 'daytona: GET .*/nothing is not served' 'and it is in the record'
-for what in lsp/start computeruse/mouse/click process/interpreter/context; do
-	like "$(json POST "/toolbox/$id/$what" '{}')" '"code":"NOT_OFFERED".*"message":"sandglass offers no (language servers|computer use|code interpreter).*"statusCode":501' "what boxes have not is refused by its name: $what"
+for what in lsp/start computeruse/mouse/click; do
+	like "$(json POST "/toolbox/$id/$what" '{}')" '"code":"NOT_OFFERED".*"message":"sandglass offers no (language servers|computer use).*"statusCode":501' "what boxes have not is refused by its name: $what"
 done
 like "$(ask GET "/toolbox/$id/process/execute" | tail -1)" '^405$' 'a wrong method: 405'
 like "$(json POST "/toolbox/$id/process/execute" 'no json')" 'not a JSON object' 'a wrong body: 400'

@@ -16,7 +16,6 @@ end
 local NOT_OFFERED = {
   ["lsp/"] = "sandglass offers no language servers of Daytona's: start one by a command in a session or a terminal",
   ["computeruse/"] = "sandglass offers no computer use: its boxes have no screen, mouse or keyboard",
-  ["process/interpreter/"] = live.NO_INTERPRETER,
 }
 
 function A.instead(path)

@@ -6,8 +6,9 @@ local sg = require "sandglass"
 local p = require "sandglass.plugin"
 local sandbox = require "sandglass.plugin_sandbox"
 
-local M = { MARK = { out = "\1\1\1", err = "\2\2\2" },
-  NO_INTERPRETER = "sandglass offers no code interpreter of Daytona's: process.code_run runs a program, a session or a terminal keeps its state" }
+local repl = require "sandglass.serve.repl"
+
+local M = { MARK = { out = "\1\1\1", err = "\2\2\2" } }
 
 local function socket_only(q)
   if not q.socket then s.fail(426, "this is a WebSocket: ask for the upgrade", "UPGRADE_REQUIRED") end
@@ -137,18 +138,66 @@ local function delete(_, b, id)
   return 200, { message = "the PTY session is deleted" }
 end
 
--- The SDKs show what an interpreter says, and nothing of a refused upgrade.
+-- Code interpreters: Python, one default context and those that a program makes. The first message asks for one piece of code.
+local TIMEOUT = 600            -- seconds, of code that names none
+
+local function execute_code(b, a, write)
+  local function tell(message) return write(s.encode(message), true) end
+  local c = repl.get(b, a.contextId)
+  local seconds = tonumber(a.timeout) or TIMEOUT
+  local r, err = repl.run(b, c, a.code, { env = type(a.envs) == "table" and a.envs or nil, timeout = seconds > 0 and seconds or nil },
+    function(type, text) tell { type = type, text = text } end)
+  if not r and err.code == "timeout" then return 4008, "the code ran longer than its timeout" end
+  if not r then tell { type = "error", name = "SandglassError", value = tostring(err), traceback = "" } end
+  if r and r.value then tell { type = "stdout", text = r.value .. "\n" } end
+  if r and r.error then tell { type = "error", name = r.name, value = r.error, traceback = r.traceback } end
+  tell { type = "control", text = r and r.code == 130 and "interrupted" or "completed" }
+  return 1000
+end
+
 local function interpreter(q, b)
   socket_only(q)
+  local asked = sg.channel(1)
   return s.socket(b, offered(q)[1], function(write)
-    write(s.encode { type = "error", name = "NotOffered", value = M.NO_INTERPRETER, traceback = "" }, true)
-    write(s.encode { type = "control", text = "completed" }, true)
-  end, function() end)
+    local a = p.decode(asked:recv() or "")
+    if type(a) ~= "table" or type(a.code) ~= "string" then
+      write(s.encode { type = "error", name = "BadRequest", value = "the first message is an object with code", traceback = "" }, true)
+      return 1008, "no code"
+    end
+    local ok, code, reason = pcall(s.as, b, execute_code, b, a, write)
+    if ok then return code, reason end
+    if type(code) == "table" and code.refused then
+      write(s.encode { type = "error", name = "NotFound", value = code.text, traceback = "" }, true)
+      return 1008, code.text
+    end
+    error(code, 0)
+  end, function(bytes) asked:send(bytes) end)
+end
+
+local function context(c) return { id = c.id, active = true, createdAt = c.born, cwd = c.cwd, language = c.language } end
+
+local function contexts(_, b)
+  local list = repl.list(b)
+  for i, c in ipairs(list) do list[i] = context(c) end
+  return 200, { contexts = list }
+end
+
+local function create_code_context(q, b)
+  local a = s.json(q)
+  return 200, context(repl.create(b, a.language, a.cwd))
+end
+
+local function delete_context(_, b, id)
+  repl.delete(b, id)
+  return 200, { message = "the context is deleted" }
 end
 
 local at = "/toolbox/{box}/process/pty"
 M.routes = {
   { "GET", "/toolbox/{box}/process/interpreter/execute", interpreter },
+  { "GET", "/toolbox/{box}/process/interpreter/context", contexts },
+  { "POST", "/toolbox/{box}/process/interpreter/context", create_code_context },
+  { "DELETE", "/toolbox/{box}/process/interpreter/context/{id}", delete_context },
   { "GET", at .. "/create-connect", create_connect },
   { "POST", at, create },
   { "GET", at, list, bare = true },

@@ -5,6 +5,7 @@ local rt = require "sandglass.runtime"
 local sg = require "sandglass"
 local s = require "sandglass.serve"
 local sandbox = require "sandglass.plugin_sandbox"
+local repl = require "sandglass.serve.repl"
 
 local A = { name = "e2b", env = { E2B_API_URL = "{url}", E2B_SANDBOX_URL = "{url}", E2B_API_KEY = "e2b_{token}" } }
 
@@ -32,12 +33,12 @@ end
 
 local function face(b)
   return { sandboxID = b.id, templateID = b.asked.templateID or "base", clientID = "sandglass", envdVersion = "0.6.2",
-    envdAccessToken = "{token}", alias = b.asked.templateID or "base", domain = "localhost:" .. s.base():match "%d+$" }
+    envdAccessToken = "{token}", trafficAccessToken = "{token}", alias = b.asked.templateID or "base", domain = "localhost:" .. s.base():match "%d+$" }
 end
 
 local function listed(b)
   local t = face(b)
-  t.envdAccessToken = nil
+  t.envdAccessToken, t.trafficAccessToken = nil, nil
   t.startedAt, t.endAt, t.cpuCount, t.memoryMB, t.diskSizeMB = b.born, s.date(b.ends), 1, 1024, 3072
   t.metadata, t.state = b.asked.metadata or {}, b.paused and "paused" or "running"
   t.lifecycle = { onTimeout = b.asked.autoPause and "pause" or "kill", autoResume = (b.asked.autoResume or {}).enabled == true }
@@ -338,8 +339,66 @@ local function remove(q, b)
 end
 
 -- The sandbox's server on a port.
+-- The code interpreter, which E2B's template serves on a port of the sandbox ------------------------------------------
+
+local INTERPRETER_PORT = 49999
+
+local function seen_context(c) return { id = c.id, language = c.language, cwd = c.cwd } end
+
+local function execute_code(q, b)
+  local a = s.json(q)
+  if type(a.code) ~= "string" then s.fail(400, "code is required") end
+  local c = repl.get(b, a.context_id, a.language)
+  c.count = (c.count or 0) + 1
+  local count = c.count
+  return s.stream(200, "application/x-ndjson", function(write)
+    local function tell(what) return write(s.encode(what) .. "\n") end
+    local r, err = repl.run(b, c, a.code, { env = type(a.env_vars) == "table" and a.env_vars or nil },
+      function(type, text) tell { type = type, text = text, timestamp = s.now() } end)
+    if not r then tell { type = "error", name = "SandglassError", value = tostring(err), traceback = "" } end
+    if r and r.value then tell { type = "result", text = r.value, is_main_result = true } end
+    if r and r.error then tell { type = "error", name = r.name, value = r.error, traceback = r.traceback } end
+    tell { type = "number_of_executions", execution_count = count }
+    tell { type = "end_of_execution" }
+  end)
+end
+
+local function contexts(_, b)
+  local list = repl.list(b)
+  for i, c in ipairs(list) do list[i] = seen_context(c) end
+  return 200, list
+end
+
+local function create_context(q, b)
+  local a = s.json(q)
+  return 201, seen_context(repl.create(b, a.language, a.cwd))
+end
+
+local function delete_context(_, b, id)
+  repl.delete(b, id)
+  return 204
+end
+
+local function restart_context(_, b, id)
+  repl.restart(b, id)
+  return 204
+end
+
+local function interpreter_call(q, b)
+  local path = (q.target or "/"):match "^[^?]*"
+  local id, restart = path:match "^/contexts/([^/]+)(.*)$"
+  if path == "/health" then return 200, "" end
+  if q.method == "POST" and path == "/execute" then return execute_code(q, b) end
+  if q.method == "POST" and path == "/contexts" then return create_context(q, b) end
+  if q.method == "GET" and path == "/contexts" then return contexts(q, b) end
+  if q.method == "DELETE" and id then return delete_context(q, b, id) end
+  if q.method == "POST" and id and restart == "/restart" then return restart_context(q, b, id) end
+  s.fail(404, ("the code interpreter serves no %s %s"):format(q.method, path))
+end
+
 local function port(q, b, nr)
   local n = math.tointeger(nr)
+  if n == INTERPRETER_PORT then return interpreter_call(q, b) end
   if not n or n < 1 or n > 65535 then s.fail(400, "'" .. nr .. "' is not a port") end
   local url, err = b.box:url(n)
   if not url then error(err, 0) end
@@ -507,7 +566,10 @@ A.routes = {
   { "POST", "/filesystem.Filesystem/CreateWatcher", create_watcher },
   { "POST", "/filesystem.Filesystem/GetWatcherEvents", watcher_events },
   { "POST", "/filesystem.Filesystem/RemoveWatcher", remove_watcher },
-  { "GET", "/port/{box}/{port}", port },
+  { "GET", "/port/{box}/{port}", port }, { "POST", "/port/{box}/{port}", port }, { "DELETE", "/port/{box}/{port}", port },
+  { "POST", "/execute", execute_code },
+  { "GET", "/contexts", contexts }, { "POST", "/contexts", create_context },
+  { "DELETE", "/contexts/{id}", delete_context }, { "POST", "/contexts/{id}/restart", restart_context },
   { "GET", "/files", download },
   { "POST", "/files", upload },
 }

@@ -69,8 +69,21 @@ ok(await refused(box.git.reset(repo, "odd"), "mode is soft"), "git: a mode that 
 const lsp = await box.createLspServer("python", "/workspace");
 ok(await refused(lsp.start(), "offers no language servers"), "language servers are refused by name");
 ok(await refused(box.computerUse.mouse.click(1, 2), "offers no computer use"), "computer use as well");
-const ran = await box.codeInterpreter.runCode("print(1)").catch((e) => ({ error: { name: "raised", value: e.message } }));
-ok(ran.error?.name === "NotOffered" && ran.error.value.includes("process.code_run"), "the code interpreter says what is there instead: " + JSON.stringify(ran.error));
+const code = (text, o) => box.codeInterpreter.runCode(text, o).catch((e) => ({ error: { name: "raised", value: e.message } }));
+await code("kept = 20");
+const pieces = [];
+const ran = await code("import os, sys\nprint(os.environ['GIVEN'])\nsys.stderr.write('err')\nkept + 1", { envs: { GIVEN: "to it" }, onStdout: (m) => pieces.push(m.output) });
+ok(ran.stdout === "to it\n21\n" && ran.stderr === "err" && !ran.error && pieces.join("") === ran.stdout, "the code interpreter keeps variables: " + JSON.stringify(ran));
+const raised = await code("1/0");
+ok(raised.error?.name === "ZeroDivisionError" && raised.error.value === "division by zero" && raised.error.traceback.includes("<code>") && raised.stderr === "", "an exception has its name, value, and traceback");
+const late = await code("while True: pass", { timeout: 1 });
+ok(late.error?.name === "raised", "code that runs too long: " + JSON.stringify(late.error));
+ok((await code("os.environ.get('GIVEN')")).stdout === "" && (await code("kept")).stdout === "20\n", "its environment was its own; the interpreter stays");
+const own = await box.codeInterpreter.createContext("/tmp");
+ok((await code("kept", { context: own })).error?.name === "NameError" && (await code("import os; os.getcwd()", { context: own })).stdout === "'/tmp'\n", "a context has variables and a directory of its own");
+ok((await box.codeInterpreter.listContexts()).length === 2, "contexts are listed");
+await box.codeInterpreter.deleteContext(own);
+ok((await code("1", { context: own })).error, "a deleted context is not found");
 
 await box.setAutostopInterval(15);
 await box.refreshData();

@@ -75,6 +75,28 @@ const [led, to] = await named(box.getHost(3000));
 ok(led === 307 && to.endsWith("/index.html?x=1"), "the name of a port leads on");
 ok(await until(async () => (await fetch(to).then((r) => r.text()).catch(() => "")) === "from a port"), "to what the sandbox serves there");
 ok((await named("3000-none." + box.getHost(3000).split(".")[1]))[0] === 404, "and that of no sandbox nowhere");
+// the code interpreter, as @e2b/code-interpreter asks for it
+const interpreter = async (path, body, token = box.trafficAccessToken, method = "POST") => {
+  const headers = { "Content-Type": "application/json", "E2b-Sandbox-Id": box.sandboxId, "E2b-Sandbox-Port": "49999", "E2B-Traffic-Access-Token": token };
+  const r = await fetch(process.env.E2B_SANDBOX_URL + path, { method, headers, body: body && JSON.stringify(body) });
+  const text = await r.text();
+  return [r.status, path === "/execute" && r.ok ? text.trim().split("\n").map(JSON.parse) : text];
+};
+const told = async (body) => (await interpreter("/execute", body))[1];
+await told({ code: "x = 20" });
+const gave = await told({ code: "import os\nprint(os.environ['E'])\nx + 1", env_vars: { E: "env" } });
+ok(gave.map((m) => m.type).join() === "stdout,result,number_of_executions,end_of_execution" && gave[0].text === "env\n" && gave[1].text === "21" && gave[1].is_main_result && gave[2].execution_count === 2,
+  "the code interpreter keeps variables: " + JSON.stringify(gave));
+const raised = (await told({ code: "x / 0" }))[0];
+ok(raised.type === "error" && raised.name === "ZeroDivisionError" && raised.traceback.includes("<code>"), "an exception has its name and traceback");
+ok((await told({ code: "let y = 4; y", language: "javascript" }))[0].text === "4", "JavaScript as well");
+const context = JSON.parse((await interpreter("/contexts", { cwd: "/tmp" }))[1]);
+ok((await told({ code: "import os; os.getcwd()", context_id: context.id }))[0].text === "'/tmp'", "a context has a directory of its own");
+await told({ code: "z = 1", context_id: context.id });
+ok((await interpreter(`/contexts/${context.id}/restart`))[0] === 204 && (await told({ code: "z", context_id: context.id }))[0].name === "NameError", "and forgets all when it begins again");
+ok((await interpreter(`/contexts/${context.id}`, undefined, box.trafficAccessToken, "DELETE"))[0] === 204 && (await interpreter("/execute", { code: "1", context_id: context.id }))[0] === 404, "a deleted one is not there");
+ok((await interpreter("/execute", { code: "1" }, "wrong"))[0] === 401, "the interpreter asks for the key");
+
 const brief = await Sandbox.create({ timeoutMs: 1000 });
 ok(await until(async () => !(await brief.isRunning().catch(() => false))), "one whose time is over is gone");
 const naps = await Sandbox.create({ timeoutMs: 1000, lifecycle: { onTimeout: "pause" } });
