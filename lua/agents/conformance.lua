@@ -279,6 +279,21 @@ local function shells()
   shell_that_ends()
 end
 
+-- Interpreters that stay, where their programs are.
+local function interpreters()
+  if not caps.shell then return end
+  for language, words in pairs { python = { "python3", "kept = 40", "1/0" }, node = { "node", "let kept = 40", "null.x" } } do
+    if box:exec("command -v " .. words[1]).code ~= 0 then
+      skip(language .. " keeps its variables", words[1] .. " is not installed there")
+    else
+      local kept <close> = assert(box:interpreter(language))
+      is(assert(kept:run(words[2])).code, 0, language .. ": a variable")
+      is(assert(kept:run("kept + 2")).out, "42\n", language .. ": is kept between calls")
+      is(assert(kept:run(words[3])).code, 1, language .. ": an exception is status 1")
+    end
+  end
+end
+
 -- Files ----------------------------------------------------------------------------------------------------------
 
 local ODD = "o'd \n\t\"\\*?$ " .. (caps.shell and "\xff" or "\u{e4}")
@@ -454,7 +469,7 @@ end
 
 -- The supervisor is killed early: the events recorded before are replayed.
 for _, part in ipairs { { "exits", exits }, { "reconnects", reconnects }, { "output", output }, { "input", input }, { "surroundings", surroundings }, { "ends", ends },
-  { "together", together }, { "shells", shells }, { "files", files }, { "large", large_file }, { "much", much_output }, { "trees", trees },
+  { "together", together }, { "shells", shells }, { "interpreters", interpreters }, { "files", files }, { "large", large_file }, { "much", much_output }, { "trees", trees },
   { "meanwhile", written_meanwhile }, { "freezing", freezing }, { "ports", ports },
   { "of_one_name", of_one_name } } do
   local good, e = pcall(part[2])

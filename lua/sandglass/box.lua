@@ -266,10 +266,10 @@ function Box:interpreter(language, o)
   end
   local s = self.state
   s.interpreters = (s.interpreters or 0) + 1
-  local path = ("/tmp/.sandglass-%s-%s-%d"):format(language, tostring(self.id), s.interpreters)
-  local proc, err = self:spawn(engine.start_words(path), { cwd = o.cwd })
+  local name = (".sandglass-%s-%s-%d"):format(language, tostring(self.id), s.interpreters)
+  local proc, err = self:spawn(engine.start_words(name), { cwd = o.cwd })
   if not proc then return nil, err end
-  return check.new(interpreter_mt, { id = proc.id, box = self, state = { proc = proc, path = path, engine = engine } })
+  return check.new(interpreter_mt, { id = proc.id, box = self, state = { proc = proc, name = name, engine = engine } })
 end
 
 -- Takes the value or the error of structured code, which lies between NUL bytes, out of its output. Returns a function that gets
@@ -299,7 +299,7 @@ function Interpreter:run(code, o)
   check.arg("run", "the code", code, "string")
   o = check.options("run", o, { timeout = "time", on_out = "function", env = "table", structured = "boolean" })
   local asked = rt.core.encode { env = o.env and next(o.env) and o.env or nil, structured = o.structured or false }
-  local words = self.state.engine.run_words(self.state.path, code, asked)
+  local words = self.state.engine.run_words(self.state.name, code, asked)
   if not o.structured then return self.box:exec(words, { timeout = o.timeout, on_out = o.on_out }) end
   local found, text = {}, { out = {}, err = {} }
   local hear, over = structured_output(found, function(piece, stream)

@@ -4,7 +4,7 @@ local M = {}
 
 local PYTHON_SERVER = [[
 import ast, builtins, json, os, socket, sys, threading, traceback, _thread
-path = sys.argv[1]
+path = "/proc/self/fd/%d/%s" % (os.open(os.environ.get("TMPDIR") or "/tmp", os.O_RDONLY), sys.argv[1])   # a socket's path is short
 names = {"__name__": "__main__", "__builtins__": builtins}
 top = socket.socket(socket.AF_UNIX)
 top.bind(path + ".new")
@@ -73,8 +73,9 @@ while True:
 ]]
 
 local PYTHON_CLIENT = [[
-import json, socket, sys, time
-path, asked = sys.argv[1], json.loads(sys.argv[3])
+import json, os, socket, sys, time
+path = "/proc/self/fd/%d/%s" % (os.open(os.environ.get("TMPDIR") or "/tmp", os.O_RDONLY), sys.argv[1])
+asked = json.loads(sys.argv[3])
 asked["code"] = sys.argv[2]
 asked = json.dumps(asked).encode()
 for i in range(100):
@@ -88,13 +89,13 @@ end = s.makefile().readline()
 sys.exit(int(end) if end else "the interpreter has ended: open another one")
 ]]
 
--- For each language: start_words(path), which start the interpreter; run_words(path, code, asked), which run a piece of code
+-- For each language: start_words(name), which start the interpreter; run_words(name, code, asked), which run a piece of code
 -- in it. asked: JSON with env (names and values for this piece alone) and structured: the value and the error come between
 -- NUL bytes, as JSON, instead of as text.
 M.languages = {
   python = {
-    start_words = function(path) return { "python3", "-c", PYTHON_SERVER, path } end,
-    run_words = function(path, code, asked) return { "python3", "-c", PYTHON_CLIENT, path, code, asked } end,
+    start_words = function(name) return { "python3", "-c", PYTHON_SERVER, name } end,
+    run_words = function(name, code, asked) return { "python3", "-c", PYTHON_CLIENT, name, code, asked } end,
   },
   node = require "sandglass.interpreter_node",
 }

@@ -3,7 +3,8 @@
 local M = {}
 
 local SERVER = [==[
-const path = process.argv[1], vm = require("vm"), util = require("util"), fs = require("fs");
+const vm = require("vm"), util = require("util");
+const path = `/proc/self/fd/${require("fs").openSync(process.env.TMPDIR || "/tmp")}/${process.argv[1]}`;
 const { Worker } = require("worker_threads"), { createRequire } = require("module");
 const WORKER = `
 const net = require("net"), fs = require("fs"), { parentPort, workerData: path } = require("worker_threads");
@@ -121,7 +122,8 @@ worker.on("message", (m) => {
 ]==]
 
 local CLIENT = [==[
-const net = require("net"), [, path, code, more] = process.argv;
+const net = require("net"), [, name, code, more] = process.argv;
+const path = `/proc/self/fd/${require("fs").openSync(process.env.TMPDIR || "/tmp")}/${name}`;
 const asked = JSON.stringify({ ...JSON.parse(more), code }) + "\n";
 let tries = 0, end = null;
 const over = () => { process.stderr.write("the interpreter has ended: open another one\n"); process.exitCode = 1; };
@@ -148,7 +150,7 @@ function connect() {
 connect();
 ]==]
 
-function M.start_words(path) return { "node", "-e", SERVER, path } end
-function M.run_words(path, code, asked) return { "node", "-e", CLIENT, path, code, asked } end
+function M.start_words(name) return { "node", "-e", SERVER, name } end
+function M.run_words(name, code, asked) return { "node", "-e", CLIENT, name, code, asked } end
 
 return M
