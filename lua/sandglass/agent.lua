@@ -207,7 +207,7 @@ end
 function Chat:answer(c, value, err, edited)
   check.self(chat_mt, self, "chat", "answer")
   local s = self.state
-  local text = err and tools.error_text(err) or tools.to_text(value)
+  local text = err and tools.error_text(err, self) or tools.to_text(value, self)
   self.messages[#self.messages + 1] = { role = "tool", call = c.id, name = c.name, text = text,
     error = err ~= nil or nil }
   local how = err and (err.code == "denied" and "denied" or "failed") or edited and "edited" or "allowed"

@@ -75,10 +75,35 @@ end
 
 local AGAIN = "to read them, run the command again with its output in a file and read parts of it, or filter it"
 
+local KEPT = 8               -- of the last cut outputs of a conversation, for the tool "read"
+local ENDS = 32768           -- bytes of each end of an output that exec gives
+
+-- Keeps a text that a model is shown in part. The way to read it all, or nil: the model has no tool "read".
+local function keep(chat, s, total)
+  local state = chat and chat.state
+  if not state or not state.by_name.read then return nil end
+  local kept = state.outputs or { first = 1, last = 0 }
+  state.outputs, kept.last = kept, kept.last + 1
+  local from, to = s:find("all of them are in the record", ENDS, true)   -- exec gives both ends of a longer output
+  if total > #s and from then s = s:sub(1, from - 1) .. AGAIN .. s:sub(to + 1) end
+  kept[kept.last] = s
+  while kept.last - kept.first >= KEPT do
+    kept[kept.first], kept.first = nil, kept.first + 1
+  end
+  return ("the tool read shows them: path output:%d"):format(kept.last)
+end
+
+-- Shortens a text of which the model can read the rest.
+local function shorten_kept(chat, s, most, event, total, how)
+  total = math.max(total or 0, #s)
+  if total <= most then return s end
+  return M.shorten(s, most, event, total, keep(chat, s, total) or how)
+end
+
 -- The output of a command, for a model.
-local function put_output(parts, r)
-  if r.out ~= "" then parts[#parts + 1] = M.shorten(r.out, nil, r.event, r.out_bytes, AGAIN) end
-  if r.err ~= "" then parts[#parts + 1] = "[stderr]\n" .. M.shorten(r.err, SHOWN // 2, r.event, r.err_bytes, AGAIN) end
+local function put_output(parts, r, chat)
+  if r.out ~= "" then parts[#parts + 1] = shorten_kept(chat, r.out, SHOWN, r.event, r.out_bytes, AGAIN) end
+  if r.err ~= "" then parts[#parts + 1] = "[stderr]\n" .. shorten_kept(chat, r.err, SHOWN // 2, r.event, r.err_bytes, AGAIN) end
 end
 
 -- The remedy for a limit of the sandbox that a command met, as its programs report it.
@@ -96,12 +121,12 @@ local function limit_hint(r)
 end
 
 -- The report about a command, for a model.
-local function report(r)
+local function report(r, chat)
   local parts = {}
   if r.edited then
     parts[#parts + 1] = "[the reviewer changed this command before it ran; it ran as: " .. (r.ran or "?") .. "]"
   end
-  put_output(parts, r)
+  put_output(parts, r, chat)
   if r.signal then
     parts[#parts + 1] = "[killed by " .. r.signal .. "]"
   elseif r.code ~= 0 or #parts == 0 then
@@ -131,7 +156,7 @@ define {
     local r, err = ctx.box:exec(p.cmd, { timeout = p.timeout, cwd = p.cwd })
     if not r then return nil, err end
     ctx.edited = ctx.edited or r.edited
-    return report(r)
+    return report(r, ctx.chat)
   end,
 }
 
@@ -149,17 +174,41 @@ for language, shown in pairs { python = "Python", node = "JavaScript (Node)" } d
       r, err = kept[language]:run(p.code, { timeout = p.timeout })
       if not r then return nil, err end
       ctx.edited = ctx.edited or r.edited
-      return report(r)
+      return report(r, ctx.chat)
     end,
   }
 end
 
+local PIECE = 2000           -- bytes of a line of a kept output, which may be one long line
+
+-- A cut output of an earlier call, with lines short enough to be read one by one.
+local function kept_output(chat, nr)
+  local kept = chat.state.outputs or { first = 1, last = 0 }
+  local s = kept[tonumber(nr)]
+  if not s then
+    return nil, rt.err { code = "io", msg = kept.last == 0 and "no output of this conversation was cut" or
+      ("output:%s is not kept (expected output:%d to output:%d); run the command again"):format(nr, kept.first, kept.last) }
+  end
+  return (s:gsub("[^\n]+", function(line)
+    local list = {}
+    while #line > PIECE do
+      local n = PIECE
+      while n > 1 and (line:byte(n + 1) & 0xC0) == 0x80 do n = n - 1 end   -- whole characters
+      list[#list + 1], line = line:sub(1, n), line:sub(n + 1)
+    end
+    list[#list + 1] = line
+    return table.concat(list, "\n")
+  end))
+end
+
 define {
-  name = "read", about = "Read a file, or some lines of it, with line numbers.", reads = true,
+  name = "read", about = "Read a file, or some lines of it, with line numbers. Also the whole of an output that was cut (path output:N).",
+  reads = true,
   params = { path = "string path in /workspace", from = "integer? = 1 first line",
     lines = "integer? = 400 how many lines" },
   run = function(p, ctx)
-    local data, err = ctx.box:read(p.path)
+    local nr, data, err = p.path:match "^output:(%d+)$", nil, nil
+    if nr then data, err = kept_output(ctx.chat, nr) else data, err = ctx.box:read(p.path) end
     if not data then return nil, err end
     local out, n, crlf, lf = {}, 0, 0, 0
     if data:sub(1, 3) == "\xEF\xBB\xBF" then data = data:sub(4) end   -- edits keep it
@@ -342,11 +391,11 @@ function M.find(t)
   fail("a tool is a name or what sg.tool gave, not a %s", check.type_of(t))
 end
 
--- The result of a tool as text for a model.
-function M.to_text(value)
+-- The result of a tool as text for a model; chat: of the conversation that can read what is left out of it; may be nil.
+function M.to_text(value, chat)
   if value == nil then return "done" end
-  if type(value) == "string" then return M.shorten(value) end
-  return M.shorten(text.json.encode(value))
+  if type(value) == "string" and #value <= 2 * SHOWN and value:find "%[%.%.%. %d+ bytes left out" then return value end
+  return shorten_kept(chat, type(value) == "string" and value or text.json.encode(value), SHOWN)
 end
 
 local REMEDY = {
@@ -354,7 +403,7 @@ local REMEDY = {
 }
 
 -- Why a call failed, for a model: the output until then comes first.
-function M.error_text(err)
+function M.error_text(err, chat)
   local text
   if err.code == "denied" then
     text = "denied" .. (err.rule and (" (" .. err.rule .. ")") or "") .. ": " .. (err.why or err.msg)
@@ -364,7 +413,7 @@ function M.error_text(err)
   if REMEDY[err.code] then text = text .. "; " .. REMEDY[err.code] end
   if not err.result then return text end
   local parts = {}
-  put_output(parts, err.result)
+  put_output(parts, err.result, chat)
   parts[#parts + 1] = "[" .. text .. "]"
   return table.concat(parts, "\n")
 end

@@ -203,6 +203,30 @@ it "long results are shortened for the model" (function()
   eq(text:sub(-6), "20000\n")
 end)
 
+it "reads what is left out of a long result" (function()
+  local box <close> = sg.sandbox {}
+  local chat = sg.chat { box = box, tools = { "shell", "read" }, model = "scripted:demo" }
+  local function call(name, args)
+    local c = { name = name, args = args }
+    local value, err = chat:call(c)
+    chat:answer(c, value, err)
+    return chat.messages[#chat.messages].text
+  end
+  local text = call("shell", { cmd = "seq 1 9000" })
+  local nr = text:match "path output:(%d+)"
+  eq(nr, "1", "the notice names the way to read it")
+  eq(call("read", { path = "output:1", from = 4500, lines = 2 }):match "4500  4500\n +4501  4501\n%[4499 more lines%]" ~= nil, true)
+  text = call("shell", { cmd = "head -c 40000 /dev/zero | tr '\\0' x" })
+  eq(text:match "path output:(%d+)", "2")
+  eq(call("read", { path = "output:2", from = 20, lines = 1 }):match "20  (x+)", ("x"):rep(2000), "one long line comes in pieces")
+  eq(call("read", { path = "output:9" }):find "not kept" ~= nil, true)
+  for _ = 1, 8 do call("shell", { cmd = "seq 1 9000" }) end
+  eq(call("read", { path = "output:2" }):find "not kept" ~= nil, true, "old ones are forgotten")
+  local alone = sg.chat { box = box, tools = { "shell" }, model = "scripted:demo" }
+  local value = alone:call { name = "shell", args = { cmd = "seq 1 9000" } }
+  eq(value:find "output:" == nil and value:find "bytes left out" ~= nil, true, "a model without the tool gets another way")
+end)
+
 it "compaction shortens old results only" (function()
   local box <close> = sg.sandbox {}
   local list = {}
