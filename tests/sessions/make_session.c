@@ -400,7 +400,7 @@ static void begin_agent(struct maker *m, struct agent *a, size_t n)
 	b = json_object();
 	json_put_str(b, "name", a->name);
 	json_put_str(b, "driver", "process");
-	json_put_str(b, "net", "none");
+	json_put(b, "net", json_array());
 	a->box = record_append_json(m->r, 200, a->id, a->id, 0, 0, b);
 	b = json_object();
 	json_put_str(b, "profile", "enforced");
