@@ -10,6 +10,7 @@
 #include "base/hash.h"
 #include "base/mem.h"
 #include "record/read/back.h"
+#include "query/action_end.h"
 #include "record/read/ended.h"
 #include "record/read/list.h"
 #include "wire/event_json.h"
@@ -81,6 +82,16 @@ static void end_agent(json_t *agents, uint64_t id, const json_t *body)
 	}
 }
 
+static void cmd_show_ended(struct counts *c, const struct event *ev)
+{
+	CLEANUP(arena_release) struct arena a = ARENA_INIT;
+	struct ev_action_ended end;
+	event_decode(&desc_ev_action_ended, ev, &a, &end);
+	enum action_outcome how = action_outcome_of(&end);
+	c->denied += how == OUTCOME_DENIED;
+	c->failed += how == OUTCOME_FAILED;
+}
+
 static void cmd_show_count(struct counts *c, const struct event *ev)
 {
 	if (!c->begun_us)
@@ -96,6 +107,9 @@ static void cmd_show_count(struct counts *c, const struct event *ev)
 	case EV_SNAPSHOT_TAKEN:
 		c->snapshots++;
 		return;
+	case EV_ACTION_ENDED:
+		cmd_show_ended(c, ev);
+		return;
 	case EV_SESSION_START:
 	case EV_SESSION_END:
 	case EV_AGENT_START:
@@ -105,7 +119,6 @@ static void cmd_show_count(struct counts *c, const struct event *ev)
 	case EV_BOX_NOTICE:
 	case EV_HONEYTOKEN_SEEN:
 	case EV_SECRET_SEEN:
-	case EV_ACTION_ENDED:
 		break;
 	default:
 		/* every other kind says nothing about the whole */
@@ -130,14 +143,8 @@ static void cmd_show_count(struct counts *c, const struct event *ev)
 	} else if (ev->kind == EV_BOX_NOTICE) {
 		json_put_int(body, "box", (int64_t)ev->box);
 		json_array_append(c->notices, body);
-	} else if (ev->kind == EV_BOX_WARN || ev->kind == EV_HONEYTOKEN_SEEN ||
-		   ev->kind == EV_SECRET_SEEN) {
-		json_array_append(c->warnings, body);
 	} else {
-		const char *end = json_str(body, "end", "");
-		c->denied += !strcmp(end, "denied");
-		c->failed += (strcmp(end, "ok") != 0 && strcmp(end, "denied") != 0) ||
-			     json_int(body, "code", 0) != 0 || json_int(body, "signal", 0) != 0;
+		json_array_append(c->warnings, body);
 	}
 }
 

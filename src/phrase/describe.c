@@ -6,6 +6,7 @@
 
 #include "base/clock.h"
 #include "base/mem.h"
+#include "phrase/describe_gate.h"
 #include "query/aim.h"
 #include "record/read/ended.h"
 
@@ -99,14 +100,6 @@ void describe_action(const json_t *body, struct buf *out)
 		put_key(body, "kind", "", out);
 }
 
-static void describe_span(const json_t *body, const char *key, const char *before, struct buf *out)
-{
-	if (!json_is_integer(json_object_get(body, key)))
-		return;
-	buf_puts(out, before);
-	clock_span(json_int(body, key, 0), out);
-}
-
 static void describe_who(const json_t *body, struct buf *out)
 {
 	const json_t *w = json_object_get(body, "who");
@@ -136,39 +129,12 @@ static void describe_put_back(const json_t *b, struct buf *out)
 		buf_printf(out, ": %lld change%s", (long long)ops, ops == 1 ? "" : "s");
 }
 
-static void describe_judged(const json_t *body, struct buf *out)
-{
-	const json_t *rule = json_array_get(json_object_get(body, "rules"), 0);
-	buf_puts(out, json_str(body, "verdict", "judged"));
-	if (!rule || !put_key(rule, "name", " by ", out))
-		buf_puts(out, " by default");
-	if (rule)
-		put_key(rule, "why", ": ", out);
-	put_key(body, "risk", ", risk ", out);
-}
-
 static void describe_list(const json_t *words, const char *before, struct buf *out)
 {
 	for (size_t i = 0; i < json_array_size(words); i++) {
 		buf_puts(out, i ? ", " : before);
 		describe_put_bytes(json_array_get(words, i), TEXT_MAX, out);
 	}
-}
-
-static void describe_ended(const json_t *body, struct buf *out)
-{
-	const char *end = json_str(body, "end", "ended");
-	bool good = !strcmp(end, "ok"), permitted = good && json_flag(body, "permitted", false);
-	buf_puts(out, permitted ? "allowed" : good ? "done" : end);
-	if (good) {
-		put_key(body, "code", ": exit ", out);
-		put_key(body, "signal", ": signal ", out);
-		put_key(body, "stopped", ": stopped with signal ", out);
-	}
-	put_key(body, "rule", " by ", out);
-	put_key(body, "why", ": ", out);
-	if (!permitted)
-		describe_span(body, "dur_us", " in ", out);
 }
 
 static void describe_money(int64_t uusd, struct buf *out)
@@ -361,23 +327,6 @@ static void by_kind(uint16_t kind, const json_t *b, struct buf *out)
 		if (json_is_object(json_object_get(json_object_get(b, "args"), "who")))
 			describe_who(json_object_get(b, "args"), out);
 		break;
-	case EV_ACTION_JUDGED:
-		describe_judged(b, out);
-		break;
-	case EV_ACTION_HELD:
-		describe_list(json_object_get(b, "reasons"), "HELD: ", out);
-		put_key(b, "rule", " by ", out);
-		put_key(b, "why", ": ", out);
-		break;
-	case EV_ACTION_DECIDED:
-		put_key(b, "decision", "", out);
-		describe_who(b, out);
-		if (json_int(b, "with", 0))
-			buf_printf(out, ", together with #%lld", (long long)json_int(b, "with", 0));
-		put_key(b, "message", ": ", out);
-		put_key(b, "rule", ", with a new rule ", out);
-		put_key(b, "note", ", note: ", out);
-		break;
 	case EV_CONTROL_HOST:
 		buf_puts(out, json_int(b, "of", 0) ? "command on the host ended"
 						   : "command on the host");
@@ -389,12 +338,6 @@ static void by_kind(uint16_t kind, const json_t *b, struct buf *out)
 	case EV_CONTROL_SHARE:
 		put_key(b, "group", "shared with group ", out);
 		put_key(b, "role", ", to ", out);
-		break;
-	case EV_ACTION_LATER:
-		buf_puts(out, "deferred");
-		describe_who(b, out);
-		put_key(b, "note", ", note: ", out);
-		put_key(b, "message", ", note: ", out);
 		break;
 	case EV_POLICY_ADDED:
 		buf_puts(out, "rule added");
@@ -408,9 +351,6 @@ static void by_kind(uint16_t kind, const json_t *b, struct buf *out)
 			buf_puts(out, " as edited: ");
 			describe_action(b, out);
 		}
-		break;
-	case EV_ACTION_ENDED:
-		describe_ended(b, out);
 		break;
 	case EV_OUTPUT:
 		describe_output(b, out);
@@ -536,7 +476,8 @@ void describe_event(const struct event *ev, struct buf *out)
 		return;
 	}
 	size_t len = out->len;
-	by_kind(ev->kind, body, out);
+	if (!describe_gate(ev, out))
+		by_kind(ev->kind, body, out);
 	if (out->len == len) /* its expected fields are missing */
 		describe_generic(ev->kind, body, out);
 }

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "wire/event_body.h"
 
 static void take_str(json_t *row, const char *as, const json_t *body, const char *key)
 {
@@ -64,26 +65,38 @@ static void query_row_requested(json_t *row, const json_t *body)
 	query_row_take_bytes(row, "url", args, "url");
 }
 
-static void query_row_judged(json_t *row, const json_t *body)
+static void row_text(json_t *row, const char *as, struct ev_text t)
 {
-	const json_t *rules = json_object_get(body, "rules"), *first = json_array_get(rules, 0);
-	take_str(row, "verdict", body, "verdict");
-	take_str(row, "risk", body, "risk");
-	json_put_int(row, "rules", (int64_t)json_array_size(rules));
-	take_str(row, "rule", first, "name");
-	take_str(row, "file", first, "file");
-	take_int(row, "line", first, "line");
+	if (t.n)
+		json_put_bytes(row, as, t.s, t.n);
 }
 
-static void query_row_decided(json_t *row, const json_t *body, int64_t ts_us, int64_t held_us)
+static void query_row_judged(json_t *row, const struct event *ev, struct arena *a)
 {
-	static const char *const same[] = { "decision", "by", "note" };
-	for (size_t i = 0; i < ARRAY_LEN(same); i++)
-		take_str(row, same[i], body, same[i]);
-	take_str(row, "person", json_object_get(body, "who"), "name");
-	json_put_int(row, "decided_us", ts_us);
+	struct ev_action_judged j;
+	event_decode(&desc_ev_action_judged, ev, a, &j);
+	row_text(row, "verdict", j.verdict);
+	row_text(row, "risk", j.risk);
+	json_put_int(row, "rules", (int64_t)j.rules.nr);
+	if (!j.rules.nr)
+		return;
+	row_text(row, "rule", j.rules.item[0].name);
+	row_text(row, "file", j.rules.item[0].file);
+	if (j.rules.item[0].has_line)
+		json_put_int(row, "line", j.rules.item[0].line);
+}
+
+static void query_row_decided(json_t *row, const struct event *ev, struct arena *a, int64_t held_us)
+{
+	struct ev_action_decided d;
+	event_decode(&desc_ev_action_decided, ev, a, &d);
+	row_text(row, "decision", d.decision);
+	row_text(row, "by", d.by);
+	row_text(row, "note", d.note);
+	row_text(row, "person", d.who.name);
+	json_put_int(row, "decided_us", ev->ts_us);
 	if (held_us)
-		json_put_int(row, "wait_us", ts_us - held_us);
+		json_put_int(row, "wait_us", ev->ts_us - held_us);
 }
 
 /* A user's edited fields are the ones that ran. */
@@ -98,18 +111,29 @@ static void query_row_started(json_t *row, const json_t *body)
 	query_row_take_bytes(row, "path", body, "path");
 }
 
-static void query_row_ended(json_t *row, const json_t *body, int64_t ts_us)
+static void query_row_ended(json_t *row, const struct event *ev, struct arena *a)
 {
-	static const char *const same[] = { "signal", "dur_us",	   "cost_uusd",
-					    "tokens", "out_bytes", "err_bytes" };
-	json_put_int(row, "ended_us", ts_us);
-	take_str(row, "end", body, "end");
-	take_str(row, "why", body, "why");
-	take_int(row, "exit", body, "code");
-	if (json_flag(body, "cost_unknown", false))
+	struct ev_action_ended e;
+	event_decode(&desc_ev_action_ended, ev, a, &e);
+	const struct {
+		bool has;
+		const char *as;
+		int64_t value;
+	} numbers[] = { { e.has_code, "exit", e.code },
+			{ e.has_signal, "signal", e.signal },
+			{ e.has_dur_us, "dur_us", e.dur_us },
+			{ e.has_cost_uusd, "cost_uusd", e.cost_uusd },
+			{ e.has_tokens, "tokens", e.tokens },
+			{ e.has_out_bytes, "out_bytes", e.out_bytes },
+			{ e.has_err_bytes, "err_bytes", e.err_bytes } };
+	json_put_int(row, "ended_us", ev->ts_us);
+	row_text(row, "end", e.end);
+	row_text(row, "why", e.why);
+	if (e.cost_unknown)
 		json_put_flag(row, "cost_unknown", true);
-	for (size_t i = 0; i < ARRAY_LEN(same); i++)
-		take_int(row, same[i], body, same[i]);
+	for (size_t i = 0; i < ARRAY_LEN(numbers); i++)
+		if (numbers[i].has)
+			json_put_int(row, numbers[i].as, numbers[i].value);
 }
 
 struct life {
@@ -123,12 +147,15 @@ static void query_row_step(void *self, const struct event *ev)
 	struct life *l = self;
 	struct err none = ERR_INIT;
 	int64_t ts_us = ev->ts_us;
+	CLEANUP(arena_release) struct arena a = ARENA_INIT;
 	CLEANUP(json_release)
-	json_t *body = ev->body ? json_parse(ev->body, ev->len, "event", &none) : NULL;
+	json_t *body = ev->body && ev->kind == EV_ACTION_STARTED
+			       ? json_parse(ev->body, ev->len, "event", &none)
+			       : NULL;
 	l->last = ev->seq;
 	switch (ev->kind) {
 	case EV_ACTION_JUDGED:
-		query_row_judged(l->row, body);
+		query_row_judged(l->row, ev, &a);
 		break;
 	case EV_ACTION_HELD:
 		if (!l->held_us)
@@ -136,14 +163,14 @@ static void query_row_step(void *self, const struct event *ev)
 		json_put_flag(l->row, "held", true);
 		break;
 	case EV_ACTION_DECIDED:
-		query_row_decided(l->row, body, ts_us, l->held_us);
+		query_row_decided(l->row, ev, &a, l->held_us);
 		break;
 	case EV_ACTION_STARTED:
 		json_put_int(l->row, "started_us", ts_us);
 		query_row_started(l->row, body);
 		break;
 	case EV_ACTION_ENDED:
-		query_row_ended(l->row, body, ts_us);
+		query_row_ended(l->row, ev, &a);
 		break;
 	default:
 		break;

@@ -21,6 +21,12 @@ struct ev_text {
 	size_t n;
 };
 
+bool ev_text_is(struct ev_text t, const char *s);
+/* Terminated, of the arena; "" if absent. */
+const char *ev_text_dup(struct arena *a, struct ev_text t);
+/* Appends at most @max bytes, and "..." if that is not all; false: there is none. */
+bool ev_text_put(struct buf *out, struct ev_text t, size_t max);
+
 enum ev_reading {
 	BODY_READ,
 	BODY_REDACTED,	/* the body was removed */

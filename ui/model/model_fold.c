@@ -4,6 +4,7 @@
 
 #include "base/json.h"
 #include "base/longlist.h"
+#include "query/action_end.h"
 #include "record/read/ended.h"
 #include "ui/model/journal.h"
 #include "ui/model/model_fold.h"
@@ -291,19 +292,22 @@ static void action_held(struct model *m, struct model_action *act, struct model_
 }
 
 static void model_fold_action_ended(struct model *m, struct model_action *act,
-				    struct model_agent *a, const struct event *ev, const json_t *o)
+				    struct model_agent *a, const struct event *ev)
 {
+	CLEANUP(arena_release) struct arena arena = ARENA_INIT;
+	struct ev_action_ended end;
+	event_decode(&desc_ev_action_ended, ev, &arena, &end);
+	enum action_outcome how = action_outcome_of(&end);
 	model_fold_unhold(m, act, a);
 	act->state = ACT_OVER;
 	act->ended = ev->seq;
 	act->end_us = ev->ts_us;
-	act->code = (int)json_int(o, "code", -1);
-	act->ok = strcmp(json_str(o, "end", ""), "ok") == 0 && act->code <= 0 &&
-		  json_int(o, "signal", 0) == 0;
+	act->code = end.has_code ? (int)end.code : -1;
+	act->ok = how == OUTCOME_OK || how == OUTCOME_UNKNOWN;
 	if (strcmp(act->kind, "model") != 0) {
-		m->uusd += json_int(o, "cost_uusd", 0);
+		m->uusd += end.cost_uusd;
 		if (a)
-			a->uusd += json_int(o, "cost_uusd", 0);
+			a->uusd += end.cost_uusd;
 	}
 	model_fold_moved(a, act, ev);
 	if (!a || act->again)
@@ -358,7 +362,7 @@ static void model_fold_action_event(struct model *m, struct model_agent *a, cons
 		model_fold_moved(a, act, ev);
 		break;
 	case EV_ACTION_ENDED:
-		model_fold_action_ended(m, act, a, ev, o);
+		model_fold_action_ended(m, act, a, ev);
 		break;
 	case EV_OUTPUT:
 		output_came(act, json_int(o, "stream", 1), (uint64_t)json_int(o, "len", 0));
@@ -612,12 +616,13 @@ static void apply_body(struct model *m, struct model_agent *a, const struct even
 	model_fold_session_event(m, ev, o);
 }
 
-/* Bodies that say nothing to the model: most events of a session, and the largest. */
+/* Bodies that say nothing to the model, or that it decodes: most events of a session, and the
+ * largest. */
 static bool has_news(uint16_t kind)
 {
-	return kind != EV_ACTION_JUDGED && kind != EV_ACTION_STARTED && kind != EV_HOST_FRAME &&
-	       kind != EV_HOST_CALL && kind != EV_MODEL_SENT && kind != EV_HOST_MODULE &&
-	       kind != EV_MODEL_CALL && kind != EV_STORE_SET;
+	return kind != EV_ACTION_JUDGED && kind != EV_ACTION_ENDED && kind != EV_ACTION_STARTED &&
+	       kind != EV_HOST_FRAME && kind != EV_HOST_CALL && kind != EV_MODEL_SENT &&
+	       kind != EV_HOST_MODULE && kind != EV_MODEL_CALL && kind != EV_STORE_SET;
 }
 
 /* The agent whose timeline has the event. */

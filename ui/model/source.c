@@ -1,6 +1,7 @@
 #include "ui/model/source.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/clock.h"
 #include "base/longlist.h"
@@ -269,6 +270,18 @@ json_t *source_body(struct source *s, uint64_t seq)
 		o = json_parse(ev.body, ev.len, "event", &err);
 	arena_reset(&s->arena);
 	return o;
+}
+
+bool source_decode(struct source *s, uint64_t seq, const struct event_desc *d, struct arena *a,
+		   void *out)
+{
+	struct err err = ERR_INIT;
+	struct event ev;
+	memset(out, 0, d->size);
+	if (!seq || session_event(s->session, seq, &ev, a, &err) < 0)
+		return false;
+	event_decode(d, &ev, a, out);
+	return true;
 }
 
 uint64_t source_output(struct source *s, uint64_t action, int stream, uint64_t from, uint64_t max,

@@ -12,6 +12,7 @@
 
 #include "base/json.h"
 #include "record/read/session.h"
+#include "wire/event_body.h"
 #include "ui/model/journal.h"
 #include "ui/model/track.h"
 
@@ -74,6 +75,10 @@ enum agent_state source_agent_state(const struct source *s, const struct model_a
 
 /* The body of event @seq; returns owned, NULL if there is none (gone, redacted). */
 json_t *source_body(struct source *s, uint64_t seq);
+/* The same as @d's struct, with its texts in @a; false: there is no such event, and @out is empty.
+ * A redacted body gives an empty struct, too (wire/event_body.h). */
+bool source_decode(struct source *s, uint64_t seq, const struct event_desc *d, struct arena *a,
+		   void *out);
 /* Bytes of one stream of an action that had come by the cursor: at most @max from @from on. Returns
  * how many there are in all. */
 uint64_t source_output(struct source *s, uint64_t action, int stream, uint64_t from, uint64_t max,

@@ -3,6 +3,7 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "query/action_end.h"
 #include "query/aim.h"
 #include "ui/term/fmt.h"
 
@@ -12,12 +13,6 @@ const char *row_bytes(const json_t *o, const char *key, struct arena *a)
 	if (!json_get_bytes(json_object_get(o, key), &b))
 		return NULL;
 	return arena_strdup(a, buf_cstr(&b));
-}
-
-static const char *first_string(const json_t *list)
-{
-	const char *s = json_string_value(json_array_get(list, 0));
-	return s ? s : "";
 }
 
 const char *first_line(const char *s, struct arena *a)
@@ -105,14 +100,15 @@ const char *action_what(const json_t *o, struct arena *a)
 
 /* --- verdict and result ----------------------------------------------------------------------- */
 
-static void row_action_judged(struct row_info *out, const json_t *o, struct arena *a)
+static void row_action_judged(struct row_info *out, const struct ev_action_judged *j,
+			      struct arena *a)
 {
-	const json_t *rule = json_array_get(json_object_get(o, "rules"), 0);
-	out->verdict = arena_strdup(a, json_str(o, "verdict", ""));
+	const struct ev_rule_match *rule = j->rules.nr ? &j->rules.item[0] : NULL;
+	out->verdict = ev_text_dup(a, j->verdict);
 	if (rule)
-		out->by = arena_strdup(a, json_str(rule, "name", ""));
-	if (rule && strcmp(out->verdict, "deny") == 0)
-		out->why = arena_strdup(a, json_str(rule, "text", json_str(rule, "why", "")));
+		out->by = ev_text_dup(a, rule->name);
+	if (rule && ev_text_is(j->verdict, "deny"))
+		out->why = ev_text_dup(a, rule->text.s ? rule->text : rule->why);
 }
 
 static const char *file_tail(const char *path)
@@ -121,30 +117,28 @@ static const char *file_tail(const char *path)
 	return slash ? slash + 1 : path;
 }
 
-static void row_action_held(struct row_info *out, const json_t *o, struct arena *a)
+static void row_action_held(struct row_info *out, const struct ev_action_held *h, struct arena *a)
 {
-	const char *file = json_str(o, "file", ""), *rule = json_str(o, "rule", "");
+	struct ev_text reason = h->reasons.nr ? h->reasons.item[0] : (struct ev_text){ 0 };
+	const char *rule = ev_text_dup(a, h->rule);
 	out->verdict = "HELD";
 	out->sign = '!';
 	out->role = ROLE_HELD;
-	out->why = arena_strdup(a, json_str(o, "why", ""));
-	const json_t *reasons = json_object_get(o, "reasons");
-	if (json_array_size(reasons) == 1 && strcmp(first_string(reasons), "pause") == 0) {
+	out->why = ev_text_dup(a, h->why);
+	if (h->reasons.nr == 1 && ev_text_is(reason, "pause")) {
 		out->verdict = "PAUSED";
 		out->sign = '=';
 		out->role = ROLE_PAUSED;
 		out->by = "user";
 		return;
 	}
-	if (*file)
-		out->by = arena_printf(a, "%s:%" PRId64 " '%s'", file_tail(file),
-				       json_int(o, "line", 0), rule);
+	if (h->file.n)
+		out->by = arena_printf(a, "%s:%" PRId64 " '%s'", file_tail(ev_text_dup(a, h->file)),
+				       h->line, rule);
 	else if (*rule)
-		out->by = arena_strdup(a, rule);
-	else if (strcmp(first_string(json_object_get(o, "reasons")), "ask") == 0)
-		out->by = "default";
+		out->by = rule;
 	else
-		out->by = arena_strdup(a, first_string(json_object_get(o, "reasons")));
+		out->by = ev_text_is(reason, "ask") ? "default" : ev_text_dup(a, reason);
 }
 
 const char *row_held_rule(const struct row_info *r)
@@ -175,27 +169,26 @@ void row_decided(struct row_info *out, const json_t *o, struct arena *a)
 					note);
 }
 
-static void row_action_ended(struct row_info *out, const json_t *o, struct arena *a)
+static void row_action_ended(struct row_info *out, const struct ev_action_ended *e, struct arena *a)
 {
-	const char *end = json_str(o, "end", "");
-	int64_t code = json_int(o, "code", -1), sig = json_int(o, "signal", 0);
+	bool ok = ev_text_is(e->end, "ok"), failed = action_outcome_of(e) != OUTCOME_OK;
 	/* the program that asked does it, now or later */
-	bool ok = strcmp(end, "ok") == 0, permitted = ok && json_flag(o, "permitted", false);
-	out->dur_us = json_flag(o, "started", true) && !permitted ? json_int(o, "dur_us", -1) : -1;
-	out->sign = ok && code <= 0 && !sig ? ' ' : 'x';
-	out->role = out->sign == 'x' ? ROLE_ERROR : ROLE_OK;
-	if (ok && (sig || code > 0) && json_int(o, "oom", 0) > 0)
+	bool permitted = ok && e->permitted, began = !e->has_started || e->started;
+	out->dur_us = began && !permitted && e->has_dur_us ? e->dur_us : -1;
+	out->sign = failed ? 'x' : ' ';
+	out->role = failed ? ROLE_ERROR : ROLE_OK;
+	if (ok && failed && e->oom > 0)
 		out->outcome = "out of memory";
-	else if (ok && json_object_get(o, "stopped"))
+	else if (ok && e->has_stopped)
 		out->outcome = "stopped";
-	else if (ok && sig)
-		out->outcome = arena_printf(a, "signal %" PRId64, sig);
-	else if (ok && code >= 0)
-		out->outcome = arena_printf(a, "exit %" PRId64, code);
+	else if (ok && e->signal)
+		out->outcome = arena_printf(a, "signal %" PRId64, e->signal);
+	else if (ok && e->has_code)
+		out->outcome = arena_printf(a, "exit %" PRId64, e->code);
 	else
-		out->outcome = permitted ? "allowed" : ok ? "ok" : arena_strdup(a, end);
-	if ((!ok || json_object_get(o, "oom")) && !*out->why)
-		out->why = arena_strdup(a, json_str(o, "why", ""));
+		out->outcome = permitted ? "allowed" : ok ? "ok" : ev_text_dup(a, e->end);
+	if ((!ok || e->has_oom) && !*out->why)
+		out->why = ev_text_dup(a, e->why);
 }
 
 /* A model call is shown by its answer, or else by its request. */
@@ -216,11 +209,11 @@ void row_action(struct row_info *out, struct source *s, const struct model_actio
 		struct arena *a)
 {
 	CLEANUP(json_release) json_t *req = source_body(s, act->id);
-	CLEANUP(json_release) json_t *jud = source_body(s, act->judged);
-	CLEANUP(json_release) json_t *hld = source_body(s, act->state == ACT_WAITS ? act->held : 0);
+	struct ev_action_judged judged;
+	struct ev_action_held held;
+	struct ev_action_ended ended;
 	CLEANUP(json_release) json_t *dec = source_body(s, act->decided);
 	CLEANUP(json_release) json_t *sta = source_body(s, act->started);
-	CLEANUP(json_release) json_t *end = source_body(s, act->ended);
 	CLEANUP(json_release) json_t *rep = source_body(s, act->reply);
 	out->word = arena_strdup(a, json_str(req, "kind", "action"));
 	out->what = action_what(req, a);
@@ -229,10 +222,13 @@ void row_action(struct row_info *out, struct source *s, const struct model_actio
 		out->what = ran ? ran : out->what;
 	}
 	out->out_bytes = act->out_bytes + act->err_bytes;
-	if (jud)
-		row_action_judged(out, jud, a);
-	if (hld)
-		row_action_held(out, hld, a);
+	if (source_decode(s, act->judged, &desc_ev_action_judged, a, &judged) &&
+	    judged.decoded.reading == BODY_READ)
+		row_action_judged(out, &judged, a);
+	if (act->state == ACT_WAITS &&
+	    source_decode(s, act->held, &desc_ev_action_held, a, &held) &&
+	    held.decoded.reading == BODY_READ)
+		row_action_held(out, &held, a);
 	if (dec)
 		row_decided(out, dec, a);
 	if (act->state == ACT_RUNS) {
@@ -242,6 +238,7 @@ void row_action(struct row_info *out, struct source *s, const struct model_actio
 	}
 	if (rep)
 		row_action_replied(out, rep, a);
-	if (end)
-		row_action_ended(out, end, a);
+	if (source_decode(s, act->ended, &desc_ev_action_ended, a, &ended) &&
+	    ended.decoded.reading == BODY_READ)
+		row_action_ended(out, &ended, a);
 }

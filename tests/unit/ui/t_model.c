@@ -49,6 +49,19 @@ static void life_of_an_action(void)
 }
 
 /* Several actions of one agent at once: later ones do not hide a pending one. */
+/* The action is over, and is not counted as an error: query/action_end.h. */
+static void redacted_end(void)
+{
+	uint64_t a = put(EV_AGENT_START, 0, 0, "{}"), x = put(EV_ACTION_REQUESTED, a, 0, "{\"kind\":\"exec\"}");
+	put(EV_ACTION_STARTED, a, x, "{}");
+	struct event ev = { .seq = ++seq, .agent = a, .action = x, .kind = EV_ACTION_ENDED, .ts_us = (int64_t)seq * 1000000 };
+	model_apply(&m, &ev);
+	const struct model_action *act = model_action(&m, x);
+	ok(act->state == ACT_OVER && act->ended == ev.seq, "an action whose end is redacted is over");
+	is_int(model_agent(&m, a)->errors, 0, "and no error");
+	is_int(state(a), AGENT_IDLE, "its agent runs nothing");
+}
+
 static void waits_beside_others(void)
 {
 	uint64_t a = put(EV_AGENT_START, 0, 0, "{\"name\":\"two\"}");
@@ -187,6 +200,7 @@ int main(void)
 	model_init(&m);
 	put(EV_SESSION_START, 0, 0, "{\"id\":\"s-1\",\"name\":\"t\"}");
 	life_of_an_action();
+	redacted_end();
 	waits_beside_others();
 	model_calls();
 	asks_beside_a_redo();
