@@ -248,7 +248,7 @@ json_t *otlp_session(struct session *s, int64_t begin_us, int64_t end_us, bool o
 	json_t *list = json_array();
 	CLEANUP(free_ptr) char *name = mem_printf("invoke_workflow %s", session_name(s));
 	otlp_text(list, "gen_ai.operation.name", "invoke_workflow");
-	otlp_text(list, "gen_ai.workflow.name", session_name(s));
+	otlp_text(list, "gen_ai.agent.name", session_name(s));
 	otlp_text(list, "gen_ai.conversation.id", session_id(s));
 	json_t *span = span_new(uuid, 1, 0, name, KIND_INTERNAL, begin_us, end_us, list);
 	if (!ok)

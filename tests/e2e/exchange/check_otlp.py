@@ -4,6 +4,12 @@ import json, sys
 
 SPAN = {"traceId", "spanId", "parentSpanId", "name", "kind", "startTimeUnixNano", "endTimeUnixNano", "attributes", "status"}
 VALUE = {"stringValue": str, "boolValue": bool, "intValue": str, "arrayValue": dict}
+# of the GenAI conventions v0.1.0; the older gen_ai.workflow.name, cache_creation, and gen_ai.system are gone
+GEN_AI = {"gen_ai." + n for n in (
+    "operation.name provider.name conversation.id agent.name request.model response.id response.model response.finish_reasons "
+    "usage.input_tokens usage.output_tokens usage.cache_read.input_tokens usage.cache_write.input_tokens output.messages "
+    "tool.name tool.type tool.call.id tool.call.arguments tool.call.result").split()}
+OPERATION = {"invoke_workflow", "invoke_agent", "chat", "execute_tool"}
 doc = json.load(open(sys.argv[1]))
 spans = [s for r in doc["resourceSpans"] for c in r["scopeSpans"] for s in c["spans"]]
 ids = {s["spanId"] for s in spans}
@@ -18,6 +24,10 @@ for s in spans:
         assert isinstance(value, VALUE[kind]), a
     names = {a["key"] for a in s["attributes"]}
     assert "gen_ai.operation.name" in names
+    assert {n for n in names if n.startswith("gen_ai.")} <= GEN_AI, names
+    operation, = [a["value"]["stringValue"] for a in s["attributes"] if a["key"] == "gen_ai.operation.name"]
+    assert operation in OPERATION
+    assert not operation.startswith("invoke_") or "gen_ai.agent.name" in names
 how = "rules only"
 try:
     import base64
