@@ -34,11 +34,13 @@ static int hook_patience(const struct hook_name *n)
 	return strcmp(n->ours, "SessionEnd") ? HOOK_WAIT_S : HOOK_END_S;
 }
 
-/* These agents continue after every status but 2: a missing program must not let a tool run
- * unchecked. */
+/* These agents continue after every status but 2. Neither a missing program nor a signal, which an
+ * agent that ends sends to its hooks, must let a tool run unchecked. */
 static char *hook_closed(const struct hook_name *n, const char *command)
 {
-	return mem_printf("%s%s", command, strcmp(n->ours, "PreToolUse") ? "" : " || exit 2");
+	if (strcmp(n->ours, "PreToolUse") != 0)
+		return mem_strdup(command);
+	return mem_printf("trap 'exit 2' HUP INT TERM; %s || exit 2", command);
 }
 
 /* {"matcher","hooks":[{"type","command","timeout"}]} of Claude Code, Codex, and Gemini CLI */

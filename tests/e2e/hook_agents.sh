@@ -16,10 +16,10 @@ results() { "$sg" events "$(session "$1")" --json | jq -r 'select(.kind == "agen
 actions() { "$sg" events "$(session "$1")" --json | jq -r 'select(.kind == "action.requested") | .body.kind' | xargs; }
 PATH=$t/bin:$PATH python3 "$here/hook/dialect.py" "$sg" >said 2>out
 for agent in gemini copilot cursor; do
-	is "$(grep "^$agent " said | cut -d' ' -f2- | tr '\n' ';')" 'first 0 allow;second 0 deny Nothing is removed here.;alone 2;' \
-		"$agent: allowed, denied with the rule's text, and blocked without sandglass"
+	is "$(grep "^$agent " said | cut -d' ' -f2- | tr '\n' ';')" 'first 0 allow;second 0 deny Nothing is removed here.;killed 2;alone 2;' \
+		"$agent: allowed, denied with the rule's text, and blocked when its hook is killed or missing"
 	is "$(results $agent)" 'hi there' "$agent: the result of the allowed call is recorded once"
-	is "$(actions $agent)" 'exec exec' "$agent: its shell calls are commands"
+	is "$(actions $agent)" 'exec exec exec' "$agent: its shell calls are commands"
 done
 if command -v node >/dev/null; then
 	"$sg" hook settings opencode >plugin.mjs 2>out

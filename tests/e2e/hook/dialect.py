@@ -1,6 +1,6 @@
 """Tells `sandglass hook` a call, its result, and a denied call as each agent does, by the very command of its settings.
 dialect.py SANDGLASS prints "agent what status decision reason"."""
-import json, subprocess, sys
+import json, os, signal, subprocess, sys
 
 sg = sys.argv[1]
 AGENT = {  # events before, after, end; the call; the result; keys of decision and reason
@@ -30,5 +30,19 @@ for agent, (before, after, end, call, result, word, why) in AGENT.items():
     tell(after, {**call("echo hi"), **result})
     status, said = tell(before, call("rm -rf x"))
     print(agent, "second", status, said.get(word), said.get(why))
+    # its hook waits for a user when the agent ends, with all that it started
+    entry = settings["hooks"][before][0]
+    entry = entry["hooks"][0] if "hooks" in entry else entry
+    fields = call("make test") if agent == "copilot" else {"hook_event_name": before, **call("make test")}
+    waits = subprocess.Popen(["sh", "-c", entry.get("bash") or entry["command"]], stdin=subprocess.PIPE, stdout=subprocess.PIPE, start_new_session=True)
+    waits.stdin.write(json.dumps(fields).encode())
+    waits.stdin.close()
+    live, held = [sg, "ls", "--live", "--json"], ('"name":"%s"' % agent).encode()
+    while waits.poll() is None:
+        rows = subprocess.run(live, stdout=subprocess.PIPE).stdout.split(b"\n")
+        if any(held in row and b'"held":1' in row for row in rows):
+            break
+    os.killpg(waits.pid, signal.SIGTERM)
+    print(agent, "killed", waits.wait())
     print(agent, "alone", tell(before, call("echo hi"), {"PATH": "/usr/bin:/bin"})[0], flush=True)
     tell(end, call("echo hi"))
