@@ -75,14 +75,13 @@ static bool choice_by_file(const struct session_choice *w, const char *path)
 	struct event ev;
 	struct arena arena = ARENA_INIT;
 	struct err none = ERR_INIT;
-	bool takes = true;
 	if (session_open(&s, path, &none) < 0)
-		return true;
-	if (session_event(s, 1, &ev, &arena, &none) == 0)
-		takes = choice_by_time(w, ev.ts_us);
+		return !w->sure;
+	bool takes = session_event(s, 1, &ev, &arena, &none) == 0 ? choice_by_time(w, ev.ts_us)
+								  : !w->sure;
 	if (takes && choice_asks_traits(w)) {
 		CLEANUP(json_release) json_t *traits = session_traits(s, &none);
-		takes = !traits || choice_by_traits(w, traits);
+		takes = traits ? choice_by_traits(w, traits) : !w->sure;
 	}
 	arena_release(&arena);
 	session_close(&s);

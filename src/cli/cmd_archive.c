@@ -11,6 +11,7 @@
 #include "base/fd.h"
 #include "base/mem.h"
 #include "base/paths.h"
+#include "cli/choice_options.h"
 #include "cli/lib/cmd_priv.h"
 #include "record/archive_reach.h"
 #include "record/read/lease.h"
@@ -210,16 +211,26 @@ static int archive_chosen(struct archiving *a, struct err *err)
 {
 	const char *span = cmd_opt(a->ctx, "older-than");
 	int64_t age_us = 0, now = clock_wall_us();
+	bool many = span || cmd_has(a->ctx, "label");
+	struct session_choice choice;
 	if (span && !clock_parse_span(span, &age_us))
 		return err_set(err, ERR_USAGE, "--older-than: expected a time like 30d, got '%s'",
 			       span);
+	if (session_choice_read(a->ctx, &choice, err) < 0)
+		return -1;
+	choice.sure = true;
+	if (cmd_word(a->ctx, 0) && cmd_has(a->ctx, "label"))
+		return err_set(err, ERR_USAGE, "--label chooses sessions: name none");
 	for (size_t i = 0; cmd_word(a->ctx, i); i++)
 		if (archive_named(a, cmd_word(a->ctx, i), err) < 0)
 			return -1;
-	for (size_t i = 0; span && i < a->files.nr; i++)
+	struct catalog *c = catalog_open(a->ctx->sessions);
+	for (size_t i = 0; many && i < a->files.nr; i++)
 		if (a->files.item[i].archived == a->restore &&
-		    a->files.item[i].mtime_us < now - age_us)
+		    a->files.item[i].mtime_us < now - age_us &&
+		    session_choice_takes(&choice, c, &a->files.item[i]))
 			archive_one(a, &a->files.item[i]);
+	catalog_close(&c);
 	return 0;
 }
 
@@ -320,7 +331,7 @@ int cmd_archive(struct cmd_ctx *ctx)
 			       .dry = cmd_has(ctx, "dry-run"),
 			       .force = cmd_has(ctx, "force") };
 	struct err err = ERR_INIT;
-	bool some = cmd_word(ctx, 0) || cmd_has(ctx, "older-than");
+	bool some = cmd_word(ctx, 0) || cmd_has(ctx, "older-than") || cmd_has(ctx, "label");
 	if (cmd_has(ctx, "list"))
 		return archive_list(ctx);
 	if (cmd_has(ctx, "use"))
@@ -332,7 +343,7 @@ int cmd_archive(struct cmd_ctx *ctx)
 			       ? cmd_fail(ctx, &err)
 			       : EXIT_DONE;
 	if (!some)
-		return cmd_usage(ctx, "missing argument: SESSION or --older-than");
+		return cmd_usage(ctx, "missing argument: SESSION, --older-than, or --label");
 	int rc = archive_begin(&a, &err);
 	if (rc == 0)
 		rc = session_files_list(&a.files, ctx->sessions, &err);

@@ -9,7 +9,8 @@
 #include "cli/lib/cmd_priv.h"
 #include "sessions/orphans.h"
 #include "sessions/tombstone.h"
-#include "cli/lib/config.h"
+#include "cli/choice_options.h"
+#include "cli/prune_policy.h"
 #include "sessions/box_folder.h"
 #include "sessions/companions.h"
 #include "sessions/sessions.h"
@@ -32,6 +33,9 @@ struct prune {
 	size_t *work;	/* ... files of boxes that nobody has merged */
 	int64_t bytes, freed;
 	bool merged; /* leave those with work that is not */
+	struct session_choice choice;
+	struct catalog *catalog; /* owned */
+	struct prune_policy policy;
 	size_t nr, removed, running, failed, unmerged, spared;
 	char unknown[480]; /* why copies of the removed sessions may be left; "" = none is */
 };
@@ -41,6 +45,7 @@ static void prune_begin(struct prune *p)
 	p->chosen = mem_calloc(p->files.nr + 1, sizeof(*p->chosen));
 	p->takes = mem_calloc(p->files.nr + 1, sizeof(*p->takes));
 	p->work = mem_calloc(p->files.nr + 1, sizeof(*p->work));
+	p->catalog = catalog_open(p->ctx->sessions);
 }
 
 static void prune_release(struct prune *p)
@@ -48,6 +53,8 @@ static void prune_release(struct prune *p)
 	free(p->chosen);
 	free(p->takes);
 	free(p->work);
+	catalog_close(&p->catalog);
+	prune_policy_release(&p->policy);
 	session_files_release(&p->files);
 }
 
@@ -138,7 +145,7 @@ static int choose_by_age(struct prune *p, struct err *err)
 	size_t newest = 0;
 	for (size_t i = 0; i < p->files.nr; i++) { /* newest first */
 		const struct session_file *f = &p->files.item[i];
-		if (f->archived)
+		if (f->archived || !session_choice_takes(&p->choice, p->catalog, f))
 			continue;
 		total += (uint64_t)cmd_prune_takes(f);
 		bool old = span && f->mtime_us < now - age_us, large = size && total > most;
@@ -328,44 +335,82 @@ void prune_warn(struct cmd_ctx *ctx)
 		buf_cstr(&left), ctx->sessions);
 }
 
-/* keep.days; 0 = it is not set. */
-static int64_t keep_days(struct cmd_ctx *ctx)
+static void choose_by_policy(struct prune *p)
 {
-	struct config *c;
-	struct err err = ERR_INIT;
-	if (config_open(&c, ctx, &err) < 0)
-		return 0;
-	CLEANUP(free_ptr) char *days = config_value(c, "keep.days");
-	config_close(&c);
-	return days ? strtoll(days, NULL, 10) : 0;
+	const struct prune_policy *policy = &p->policy;
+	int64_t before = clock_wall_us() - policy->days * 86400 * 1000000;
+	uint64_t total = 0;
+	for (size_t i = 0; i < p->files.nr; i++) { /* newest first */
+		const struct session_file *f = &p->files.item[i];
+		if (f->archived)
+			continue;
+		if (policy->by_size)
+			total += (uint64_t)cmd_prune_takes(f);
+		bool old = policy->days && f->mtime_us < before;
+		if ((old || (policy->by_size && total > policy->bytes)) &&
+		    !prune_policy_keeps(policy, p->catalog, f))
+			cmd_prune_choose(p, i);
+	}
 }
 
-static void choose_older(struct prune *p, int64_t days)
+static void prune_old_tell(const struct prune *p)
 {
-	int64_t before = clock_wall_us() - days * 86400 * 1000000;
-	for (size_t i = 0; i < p->files.nr; i++)
-		if (!p->files.item[i].archived && p->files.item[i].mtime_us < before)
-			cmd_prune_choose(p, i);
+	CLEANUP(free_ptr) char *names = prune_policy_names(&p->policy);
+	CLEANUP(free_ptr)
+	char *old = p->policy.by_size
+			    ? mem_strdup("")
+			    : mem_printf(" older than %lld days", (long long)p->policy.days);
+	fprintf(p->ctx->err, "sandglass: %zu session%s%s removed (%s)\n", p->nr,
+		p->nr == 1 ? "" : "s", old, names);
 }
 
 void prune_old(struct cmd_ctx *ctx)
 {
 	struct prune p = { .ctx = ctx, .merged = true };
 	struct err err = ERR_INIT;
-	int64_t days = keep_days(ctx);
-	if (days <= 0 || session_files_list(&p.files, ctx->sessions, &err) < 0)
+	if (prune_policy_read(&p.policy, ctx, &err) < 0 || !prune_policy_any(&p.policy) ||
+	    session_files_list(&p.files, ctx->sessions, &err) < 0) {
+		prune_policy_release(&p.policy);
 		return;
+	}
 	prune_begin(&p);
-	choose_older(&p, days);
+	choose_by_policy(&p);
+	CLEANUP(free_ptr) char *names = prune_policy_names(&p.policy);
 	for (size_t i = 0; i < p.files.nr; i++)
-		if (p.chosen[i] &&
-		    cmd_prune_remove_one(ctx, &p.files.item[i], "keep.days", &err) < 0)
+		if (p.chosen[i] && cmd_prune_remove_one(ctx, &p.files.item[i], names, &err) < 0)
 			cmd_tell_error(ctx, NULL, &err);
 	if (p.nr && !ctx->quiet)
-		fprintf(ctx->err,
-			"sandglass: %zu session%s older than %lld days removed (setting keep.days)\n",
-			p.nr, p.nr == 1 ? "" : "s", (long long)days);
+		prune_old_tell(&p);
 	prune_release(&p);
+}
+
+/* Chooses what the words, the options, or without any the settings say. */
+static int cmd_prune_choose_all(struct prune *p, struct err *err)
+{
+	static const char *const options[] = { "older-than", "keep", "keep-size", "label" };
+	struct cmd_ctx *ctx = p->ctx;
+	bool plain = !cmd_word(ctx, 0);
+	for (size_t i = 0; i < ARRAY_LEN(options); i++)
+		plain &= !cmd_has(ctx, options[i]);
+	if (cmd_word(ctx, 0) && cmd_has(ctx, "label"))
+		return err_set(err, ERR_USAGE, "--label chooses sessions: name none");
+	if (session_choice_read(ctx, &p->choice, err) < 0)
+		return -1;
+	p->choice.sure = true;
+	if (plain && prune_policy_read(&p->policy, ctx, err) < 0)
+		return -1;
+	if (plain && !prune_policy_any(&p->policy))
+		return err_set(err, ERR_USAGE,
+			       "missing arguments: sessions to remove\nName sessions, give "
+			       "--older-than, --keep, --keep-size, --label, or --boxes, or set "
+			       "keep.days or keep.size.");
+	if (session_files_list(&p->files, ctx->sessions, err) < 0)
+		return -1;
+	prune_begin(p);
+	if (!plain)
+		return cmd_word(ctx, 0) ? choose_named(p, err) : choose_by_age(p, err);
+	choose_by_policy(p);
+	return 0;
 }
 
 int cmd_prune(struct cmd_ctx *ctx)
@@ -378,19 +423,7 @@ int cmd_prune(struct cmd_ctx *ctx)
 								    : EXIT_DONE;
 	if (cmd_has(ctx, "boxes"))
 		return orphans_prune(ctx);
-	bool plain = !cmd_word(ctx, 0) && !cmd_has(ctx, "older-than") && !cmd_has(ctx, "keep") &&
-		     !cmd_has(ctx, "keep-size");
-	int64_t days = plain ? keep_days(ctx) : 0;
-	if (plain && days <= 0)
-		return cmd_usage(
-			ctx,
-			"missing arguments: sessions to remove\nName sessions, or give --older-than, --keep, or --boxes.");
-	int rc = session_files_list(&p.files, ctx->sessions, &err);
-	prune_begin(&p);
-	if (rc == 0 && plain)
-		choose_older(&p, days);
-	else if (rc == 0)
-		rc = cmd_word(ctx, 0) ? choose_named(&p, &err) : choose_by_age(&p, &err);
+	int rc = cmd_prune_choose_all(&p, &err);
 	if (rc < 0)
 		status = cmd_fail(ctx, &err);
 	else if (!p.nr)
