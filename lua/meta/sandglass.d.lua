@@ -622,6 +622,14 @@ function sg.note(fmt, ...) end
 ---@param ... any
 function sg.warn(fmt, ...) end
 
+---Sets labels of the session: a string is the value, `true` sets a label without a value, `false` removes it.
+---Commands over many sessions choose by them: `sandglass ls --label team=core`.
+---@async
+---@param labels table<string, string|boolean>
+---@return true?
+---@return sg.Error? err
+function sg.label(labels) end
+
 ---Sets a bookmark in the timeline.
 ---@param label string
 function sg.mark(label) end

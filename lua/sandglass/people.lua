@@ -37,6 +37,26 @@ function sg.notify(text, o)
   return true
 end
 
+-- { team = "core", nightly = true, draft = false }: a value, none, and no label.
+function sg.label(labels)
+  check.arg("label", "the labels", labels, "table")
+  local words = setmetatable({}, rt.core.array_mt)
+  for name, value in pairs(labels) do
+    check.arg("label", "a name", name, "string")
+    if type(value) == "string" then
+      words[#words + 1] = name .. "=" .. value
+    else
+      check.arg("label", name, value, "boolean")
+      words[#words + 1] = value and name or name .. "-"
+    end
+  end
+  if not words[1] then return true end
+  table.sort(words)
+  local v, err = rt.call("label", { words = words })
+  if not v then return nil, err end
+  return true
+end
+
 -- Holds the session so far against a check file (sandglass.verify): true and the results, or false and the results;
 -- nil and an error when the file itself cannot be run.
 function sg.check(file)

@@ -86,7 +86,7 @@ static bool has_effect(uint16_t kind)
 {
 	return kind == EV_STORE_SET || kind == EV_AGENT_START || kind == EV_AGENT_TURN ||
 	       kind == EV_AGENT_END || kind == EV_TOOL_CALL || kind == EV_ASK ||
-	       kind == EV_ASK_ANSWERED || kind == EV_BOX_OPEN;
+	       kind == EV_ASK_ANSWERED || kind == EV_BOX_OPEN || kind == EV_SESSION_LABELED;
 }
 
 static void see_effect(struct recorded *r, const struct event *ev, const json_t *body)

@@ -35,6 +35,7 @@ void op_budget_new(struct call *c);
 void op_budget_left(struct call *c);
 void op_ask(struct call *c);
 void op_notify(struct call *c);
+void op_label(struct call *c);
 void op_store_get(struct call *c);
 void op_store_set(struct call *c);
 void op_store_add(struct call *c);

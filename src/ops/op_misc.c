@@ -11,6 +11,7 @@
 #include "supervisor/core/resumed.h"
 #include "luahost/library.h"
 #include "ops/op.h"
+#include "sessions/labels.h"
 #include "ops/script_tree.h"
 #include "base/clock.h"
 #include "base/failpoint.h"
@@ -20,7 +21,7 @@
 
 /* --- modules --- */
 
-enum { MODULE_MAX = 4 << 20 };
+enum { MODULE_MAX = 4 << 20, LABEL_WORDS_MOST = 64 };
 
 /* "a.b" -> "a/b.lua" in the script's directory; a name can never leave it. */
 static char *module_path(const char *dir, const char *name)
@@ -119,6 +120,39 @@ void op_notify(struct call *c)
 {
 	super_notify(c->super, json_str(c->args, "title", "sandglass"),
 		     json_str(c->args, "text", ""));
+	call_answer(c, NULL);
+}
+
+/* --- labels --- */
+
+void op_label(struct call *c)
+{
+	const json_t *list = json_object_get(c->args, "words");
+	const char *words[LABEL_WORDS_MOST];
+	struct err err = ERR_INIT;
+	uint64_t seq;
+	size_t nr = json_array_size(list);
+	if (call_done_before(c, EV_SESSION_LABELED, &seq)) {
+		call_answer(c, NULL);
+		return;
+	}
+	if (!nr || nr > LABEL_WORDS_MOST) {
+		call_fail(c, "script", NULL, NULL, 0, "label: expected 1 to %d labels, got %zu",
+			  LABEL_WORDS_MOST, nr);
+		return;
+	}
+	for (size_t i = 0; i < nr; i++)
+		words[i] = json_is_string(json_array_get(list, i))
+				   ? json_string_value(json_array_get(list, i))
+				   : "";
+	json_t *body = labels_change(words, nr, true, &err);
+	if (!body) {
+		call_fail(c, "script", NULL, NULL, 0, "%s", err.text);
+		return;
+	}
+	call_mark(c, body);
+	record_append_json(c->super->record, EV_SESSION_LABELED,
+			   c->agent ? c->agent : c->super->start_seq, c->agent, 0, 0, body);
 	call_answer(c, NULL);
 }
 

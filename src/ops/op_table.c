@@ -59,6 +59,7 @@ static const struct op op_table_rows[] = {
 	{ "inner.permit", op_inner_permit, 0 },
 	{ "ask", op_ask, 0 },
 	{ "notify", op_notify, 0 },
+	{ "label", op_label, OP_ENDING },
 	{ "store.get", op_store_get, OP_ENDING },
 	{ "store.set", op_store_set, OP_ENDING },
 	{ "store.add", op_store_add, OP_ENDING },

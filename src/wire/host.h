@@ -153,6 +153,8 @@
  *   ask           {text,choices?:[],form?:{name:type},default?,timeout_us?,risk?} ->
  *                 {choice?,form?,by?,text?,timeout?}
  *   notify        {text,title?} -> {}
+ *   label         {words:["NAME"|"NAME=VALUE"|"NAME-"]} -> {}: labels of the session
+ *                 (sessions/labels.h)
  *   note          TELL {level:"note"|"warn"|"print"|"mark"|"progress",text,done?,total?,nl?} (nl
  *                 false: no line end)
  *   observe       TELL {events:[..]}: from now on exactly these

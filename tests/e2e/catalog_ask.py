@@ -1,6 +1,7 @@
 """Asks random questions of a directory of sessions, with its catalog and without: catalog_ask.py PROGRAM DIR SEED NUMBER"""
 import os
 import random
+import shutil
 import subprocess
 import sys
 
@@ -57,7 +58,12 @@ def both(some):
     with_it = [answer(q) for q in some]
     os.rename(catalog, off)
     without = [answer(q) for q in some]
-    os.rename(off, catalog)
+    while True:
+        try:
+            os.rename(off, catalog)
+            break
+        except OSError:  # a reader that missed the catalog has started a builder
+            shutil.rmtree(catalog, ignore_errors=True)
     return list(zip(some, with_it, without))
 
 

@@ -94,8 +94,8 @@ def copy():
 
 def remove():
     paths = finished()
-    if len(paths) > 20:
-        os.remove(chance.choice(paths))
+    for path in chance.sample(paths, max(0, min(len(paths) - 20, 1 + len(paths) // 20))):
+        os.remove(path)
 
 
 def archived():

@@ -81,6 +81,68 @@ done
 "$sg" redact four --object "$(printf 'base\nwallaby\n' | git hash-object --stdin)" --why test --yes >"$t/out" 2>&1 </dev/null
 touch -d '1 hour ago' "$("$sg" ls --json --label nr=four | python3 -c 'import json, sys; print(json.load(sys.stdin)["path"])')"
 is "$? $(when 2>"$t/err")" "0 ${ids#* }" 'a content that one session lacks is found in the next one'
+# by a script; a resumed script does not label again
+cat >"$t/label.lua" <<'LUA'
+local sg = require "sandglass"
+assert(sg.label { stage = "one", flaky = true, team = "core" })
+assert(sg.label { flaky = false })
+assert(not sg.label { ["a b"] = true })
+assert(not pcall(sg.label, { a = 1 }))
+sg.ask("continue?")
+LUA
+"$sg" run -d "$t/label.lua" --name script >"$t/out" 2>&1 </dev/null
+script=$("$sg" ls --json | jq -r 'select(.name == "script").session')
+labeled() { [ "$(labels "$script")" = '{"stage": "one", "team": "core"}' ]; }
+wait_for 20 labeled
+ok $? 'a script sets and removes labels'
+"$sg" label "$script" stage=two >"$t/out" 2>&1
+kill -9 "$(head -1 "$("$sg" ls --json | jq -r 'select(.name == "script").path')-lease" | cut -d' ' -f1)"
+off() { [ "$("$sg" ls --json | jq -r 'select(.name == "script").live')" = false ]; }
+wait_for 20 off
+"$sg" resume -d "$script" >"$t/out" 2>&1 </dev/null
+asked() { [ "$("$sg" ls --json | jq -r 'select(.name == "script").asks')" -gt 0 ]; }
+wait_for 20 asked
+is "$(labels "$script")" '{"stage": "two", "team": "core"}' 'and a resumed one leaves the labels that you set since'
+"$sg" stop --now -S "$script" >/dev/null 2>&1
+over() { "$sg" archive --force "$script" -n >/dev/null 2>&1; }
+wait_for 20 over
+# moved, exported, and removed by label
+would() { "$sg" "$@" -n --json 2>/dev/null | jq -r .name | sort | tr '\n' ' '; }
+is "$(would archive --force --label nr=five)" 'five ' 'archive: those with the label'
+"$sg" archive --force --label nr=five >"$t/out" 2>&1
+is "$? $(find "$t/sessions/archive" -name '*-five-*.glass' | wc -l)" '0 1' 'and they are moved'
+is "$(would archive --restore --label nr)" 'five ' 'or back'
+"$sg" archive one --label team >"$t/out" 2>&1
+is $? 2 'a name and a label are too much'
+"$sg" export --all -F tables -o "$t/tables" --label nr >"$t/out" 2>&1
+is "$? $(cat "$t"/tables/sessions/*/*.jsonl | jq -r .name | sort | tr '\n' ' ')" '0 five four ' 'export: the sessions with the label'
+is "$(would prune --label team=web)" 'two ' 'prune: those with the label'
+is "$(would prune --label team --older-than 1h)" '' 'and of this age'
+cp "$t"/sessions/*-three-*.glass "$t/three"
+printf 'damaged' | dd of="$(echo "$t"/sessions/*-three-*.glass)" bs=1 seek=20 conv=notrunc 2>/dev/null
+touch -d '2 minutes ago' "$t"/sessions/*-three-*.glass
+[[ " $(would prune --label '!team') " != *three* ]]
+ok $? 'a session whose labels cannot be read is not removed'
+cp "$t/three" "$(echo "$t"/sessions/*-three-*.glass)"
+# the settings
+mkdir -p "$HOME/.config/sandglass"
+policy() { printf 'local c = require "sandglass.config"\nc.keep = %s\nreturn c\n' "$1" >"$HOME/.config/sandglass/config.lua"; }
+touch -d '40 days ago' "$t"/sessions/*-{one,two,three}-*.glass
+policy '{ days = 30 }'
+is "$(would prune)" 'one three two ' 'settings: keep.days'
+policy '{ days = 30, label = { "nightly", "team=web" } }'
+is "$(would prune)" 'three ' 'keep.label keeps'
+policy '{ size = "100K" }'
+is "$(would prune | grep -c 'one.*three.*two')" 1 'keep.size: the oldest'
+policy '{ size = "100G" }'
+is "$(would prune)" '' 'if they take more'
+policy '{ label = { "a b" }, days = 1 }'
+"$sg" prune -n >"$t/out" 2>&1
+is $? 2 'a setting of another form is refused'
+policy '{ label = { "nightly" } }'
+"$sg" prune -n >"$t/out" 2>&1
+is $? 2 'a label alone removes nothing'
+rm "$HOME/.config/sandglass/config.lua"
 # while it runs
 cat >"$t/wait.lua" <<'LUA'
 local sg = require "sandglass"
@@ -91,5 +153,7 @@ id=$(tail -1 "$t/out" | grep -o 's-[a-z0-9]*' | head -1)
 "$sg" label "$id" nightly team- >"$t/out" 2>&1
 is $? 0 'labels of a running session'
 is "$(labels "$id")" '{"nightly": ""}' 'are there'
+"$sg" label -S "$id" one=1 >"$t/out" 2>&1
+is "$? $(labels "$id")" '0 {"nightly": "", "one": "1"}' 'a single one, with --in'
 "$sg" stop --now -S "$id" >/dev/null 2>&1
 finish

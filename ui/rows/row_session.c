@@ -40,7 +40,8 @@ static const char *labels_text(const json_t *o, struct arena *a)
 			   : b.len ? "; removed: "
 				   : "removed: ",
 			   json_string_value(value));
-	buf_printf(&b, "; by %s", row_session_who_name(o));
+	buf_printf(&b, "; by %s",
+		   json_object_get(o, "call") ? "the script" : row_session_who_name(o));
 	return arena_strdup(a, buf_cstr(&b));
 }
 

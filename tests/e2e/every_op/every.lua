@@ -183,6 +183,9 @@ good("budget.left", { budget = 99999 })
 
 -- users
 good("notify", { text = "something" })
+good("label", { words = { "team=core", "nightly", "old-" } })
+bad("label", { words = { "a b" } }, "script", "of another form")
+bad("label", { words = {} }, "script", "without a label")
 good("ask", { text = "Which?", choices = { "a", "b" }, default = "b", timeout_us = 200000 }, function(v) return v.choice == "b" end)
 bad("ask", { text = "Well?", timeout_us = 200000 }, "timeout", "without a default")
 cancelled("ask", { text = "Well?" })
