@@ -28,6 +28,16 @@ int forget_refs(struct target *t, json_t **out, struct err *err)
 
 /* --- undo --- */
 
+/* After a failure: 0 if another process has changed the file meanwhile, which stays; -1. */
+static int undo_kept(const struct buf *path, json_t *kept, struct err *err)
+{
+	if (err->code != ERR_BUSY)
+		return -1;
+	*err = ERR_INIT;
+	json_array_append_new(kept, json_bytes(path->data, path->len));
+	return 0;
+}
+
 /* 1 put back, 0 nothing to do or kept. */
 static int undo_file(struct target *t, const json_t *f, json_t *kept, struct err *err)
 {
@@ -42,6 +52,7 @@ static int undo_file(struct target *t, const json_t *f, json_t *kept, struct err
 	     is_before = gitrecord_state_is(&h.state, before);
 	if (h.state.kind == WS_NONE && !strcmp(json_str(after, "kind", ""), "dir"))
 		is_after = true; /* it went when what was in it went */
+	struct stat st = h.st;
 	hostfile_release(&h);
 	if (is_before)
 		return 0;
@@ -50,8 +61,8 @@ static int undo_file(struct target *t, const json_t *f, json_t *kept, struct err
 		return 0;
 	}
 	if (json_is_null(before)) {
-		if (hostfile_remove(t->root, buf_cstr(&path), path.len, err) < 0)
-			return -1;
+		if (hostfile_remove(t->root, buf_cstr(&path), path.len, &st, err) < 0)
+			return undo_kept(&path, kept, err);
 		hostfile_tidy(t->root, buf_cstr(&path), path.len,
 			      (size_t)json_int(f, "above", (int64_t)path.len));
 		return 1;
@@ -65,16 +76,18 @@ static int undo_file(struct target *t, const json_t *f, json_t *kept, struct err
 	ws_kind_find(json_str(after, "kind", "none"), &now);
 	s.kind = (uint8_t)kind;
 	if ((now == WS_DIR) != (kind == WS_DIR) &&
-	    hostfile_remove(t->root, buf_cstr(&path), path.len, err) < 0) {
+	    hostfile_remove(t->root, buf_cstr(&path), path.len, &st, err) < 0) {
 		if (now != WS_DIR)
-			return -1;
+			return undo_kept(&path, kept, err);
 		*err = ERR_INIT; /* files in that directory changed since, and stay */
 		json_array_append_new(kept, json_bytes(buf_cstr(&path), path.len));
 		return 0;
 	}
+	if ((now == WS_DIR) != (kind == WS_DIR))
+		st = (struct stat){ 0 };
 	return hostfile_write(t->root, buf_cstr(&path), path.len, &s, buf_cstr(&bytes), bytes.len,
-			      NULL, err) < 0
-		       ? -1
+			      &st, NULL, err) < 0
+		       ? undo_kept(&path, kept, err)
 		       : 1;
 }
 

@@ -409,7 +409,7 @@ static int gitwrite_write_files(struct target *t, size_t *written, struct err *e
 		if (!p->write || p->skip || was == WS_NONE ||
 		    (p->after.kind != WS_NONE && (was == WS_DIR) == (p->after.kind == WS_DIR)))
 			continue;
-		if (hostfile_remove(t->root, p->path, p->len, err) < 0 &&
+		if (hostfile_remove(t->root, p->path, p->len, &p->host.st, err) < 0 &&
 		    !(was == WS_DIR && p->after.kind == WS_NONE))
 			return -1;
 		++*written;
@@ -419,8 +419,11 @@ static int gitwrite_write_files(struct target *t, size_t *written, struct err *e
 		struct plan_path *p = &t->all.path[i];
 		if (!p->write || p->skip || p->after.kind == WS_NONE)
 			continue;
+		const struct stat none = { 0 };
+		enum ws_kind was = (enum ws_kind)p->host.state.kind;
+		bool gone = was != WS_NONE && (was == WS_DIR) != (p->after.kind == WS_DIR);
 		if (hostfile_write(t->root, p->path, p->len, &p->after, buf_cstr(&p->bytes),
-				   p->bytes.len, &p->wrote, err) < 0)
+				   p->bytes.len, gone ? &none : &p->host.st, &p->wrote, err) < 0)
 			return -1;
 		++*written;
 		failpoint_hit("merge-file");

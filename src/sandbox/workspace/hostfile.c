@@ -9,6 +9,7 @@
 #include "base/fd.h"
 #include "base/mem.h"
 #include "sandbox/workspace/content.h"
+#include "sandbox/workspace/hostplace.h"
 #include "base/beneath.h"
 
 static int hostfile_open_parent(int root, const char *path, size_t len, char **name_out)
@@ -68,9 +69,7 @@ bool hostfile_same(const struct hostfile *h, int root, const char *path, size_t 
 	CLEANUP(fd_close) int dir = hostfile_open_parent(root, path, len, &name);
 	if (dir < 0 || fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW) < 0)
 		return h->st.st_ino == 0;
-	return st.st_ino == h->st.st_ino && st.st_size == h->st.st_size &&
-	       st.st_mode == h->st.st_mode && st.st_mtim.tv_sec == h->st.st_mtim.tv_sec &&
-	       st.st_mtim.tv_nsec == h->st.st_mtim.tv_nsec;
+	return hostplace_same(&st, &h->st);
 }
 
 static int hostfile_make_parents(int root, const char *path, size_t len, struct err *err)
@@ -87,35 +86,37 @@ static int hostfile_make_parents(int root, const char *path, size_t len, struct 
 	return 0;
 }
 
-static int write_bytes(int dir, const char *name, const struct ws_state *s, const void *bytes,
-		       size_t nr, struct stat *wrote, struct err *err)
+static int write_link(int dir, const char *temp, const void *bytes, size_t nr, struct err *err)
 {
-	char tmp[48];
-	uint64_t salt;
-	random_bytes(&salt, sizeof(salt));
-	snprintf(tmp, sizeof(tmp), ".sandglass-%016llx", (unsigned long long)salt);
-	if (s->kind == WS_LINK) {
-		CLEANUP(free_ptr) char *target = mem_strndup(bytes, nr);
-		if (symlinkat(target, dir, tmp) < 0 || renameat(dir, tmp, dir, name) < 0) {
-			err_sys(err, "cannot write the link");
-			unlinkat(dir, tmp, 0);
-			return -1;
-		}
-		return 0;
-	}
+	CLEANUP(free_ptr) char *target = mem_strndup(bytes, nr);
+	return symlinkat(target, dir, temp) < 0 ? err_sys(err, "cannot write the link") : 0;
+}
+
+static int write_file(int dir, const char *temp, const struct ws_state *s, const void *bytes,
+		      size_t nr, struct stat *wrote, struct err *err)
+{
 	CLEANUP(fd_close)
-	int fd = openat(dir, tmp, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+	int fd = openat(dir, temp, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
 	if (fd < 0)
 		return err_sys(err, "cannot write");
 	int rc = fd_write_all(fd, bytes, nr, err);
 	if (rc == 0 && wrote && fstat(fd, wrote) < 0)
 		rc = err_sys(err, "cannot look at what was written");
-	if (rc == 0 &&
-	    (fchmod(fd, s->mode & 0777) < 0 || fsync(fd) < 0 || renameat(dir, tmp, dir, name) < 0))
+	if (rc == 0 && (fchmod(fd, s->mode & 0777) < 0 || fsync(fd) < 0))
 		rc = err_sys(err, "cannot write");
 	if (rc < 0)
-		unlinkat(dir, tmp, 0);
+		unlinkat(dir, temp, 0);
 	return rc;
+}
+
+static int write_bytes(int dir, const char *name, const struct ws_state *s, const void *bytes,
+		       size_t nr, const struct stat *was, struct stat *wrote, struct err *err)
+{
+	char temp[HOSTPLACE_TEMP];
+	hostplace_temp(temp);
+	int rc = s->kind == WS_LINK ? write_link(dir, temp, bytes, nr, err)
+				    : write_file(dir, temp, s, bytes, nr, wrote, err);
+	return rc < 0 ? -1 : hostplace_put(dir, temp, name, was, err);
 }
 
 static int hostfile_make_dir(int dir, const char *name, unsigned mode, struct err *err)
@@ -126,7 +127,8 @@ static int hostfile_make_dir(int dir, const char *name, unsigned mode, struct er
 }
 
 int hostfile_write(int root, const char *path, size_t len, const struct ws_state *s,
-		   const void *bytes, size_t nr, struct stat *wrote, struct err *err)
+		   const void *bytes, size_t nr, const struct stat *was, struct stat *wrote,
+		   struct err *err)
 {
 	if (hostfile_make_parents(root, path, len, err) < 0)
 		return -1;
@@ -139,11 +141,11 @@ int hostfile_write(int root, const char *path, size_t len, const struct ws_state
 	if (s->kind == WS_DIR)
 		rc = hostfile_make_dir(dir, name, s->mode & 0777, err);
 	else
-		rc = write_bytes(dir, name, s, bytes, nr, wrote, err);
+		rc = write_bytes(dir, name, s, bytes, nr, was, wrote, err);
 	return rc < 0 ? err_wrap(err, "'%.*s'", (int)(len < 300 ? len : 300), path) : 0;
 }
 
-int hostfile_remove(int root, const char *path, size_t len, struct err *err)
+int hostfile_remove(int root, const char *path, size_t len, const struct stat *was, struct err *err)
 {
 	CLEANUP(free_ptr) char *name = NULL;
 	CLEANUP(fd_close) int dir = hostfile_open_parent(root, path, len, &name);
@@ -153,7 +155,11 @@ int hostfile_remove(int root, const char *path, size_t len, struct err *err)
 			       ? 0
 			       : err_sys(err, "cannot remove '%.*s'", (int)(len < 300 ? len : 300),
 					 path);
-	if (unlinkat(dir, name, S_ISDIR(st.st_mode) ? AT_REMOVEDIR : 0) < 0 && errno != ENOENT)
+	if (!S_ISDIR(st.st_mode))
+		return hostplace_remove(dir, name, was ? was : &st, err) < 0
+			       ? err_wrap(err, "'%.*s'", (int)(len < 300 ? len : 300), path)
+			       : 0;
+	if (unlinkat(dir, name, AT_REMOVEDIR) < 0 && errno != ENOENT)
 		return err_sys(err, "cannot remove '%.*s'", (int)(len < 300 ? len : 300), path);
 	return 0;
 }
@@ -164,7 +170,7 @@ void hostfile_tidy(int root, const char *path, size_t len, size_t keep)
 	const char *slash;
 	while ((slash = memrchr(path, '/', len))) {
 		len = (size_t)(slash - path);
-		if (len <= keep || hostfile_remove(root, path, len, &err) < 0)
+		if (len <= keep || hostfile_remove(root, path, len, NULL, &err) < 0)
 			return;
 	}
 }

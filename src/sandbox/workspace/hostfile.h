@@ -22,12 +22,16 @@ void hostfile_release(struct hostfile *h);
 /* True if it is still what hostfile_read saw. */
 bool hostfile_same(const struct hostfile *h, int root, const char *path, size_t len);
 
-/* Makes @path what @s says, with these bytes; directories above are made. Replaces files and links,
- * nothing else. @wrote: the file as it was written; NULL: nobody asks. */
+/* Makes @path what @s says, with these bytes; directories above are made. Replaces @was only
+ * (st_ino 0: nothing is there): ERR_BUSY if another process has changed it. @wrote: the file as it
+ * was written; NULL: nobody asks. */
 NODISCARD int hostfile_write(int root, const char *path, size_t len, const struct ws_state *s,
-			     const void *bytes, size_t nr, struct stat *wrote, struct err *err);
-/* Removes a file, a link or an empty directory; missing is fine. */
-NODISCARD int hostfile_remove(int root, const char *path, size_t len, struct err *err);
+			     const void *bytes, size_t nr, const struct stat *was,
+			     struct stat *wrote, struct err *err);
+/* Removes a file, a link or an empty directory; missing is fine. @was: of a file or link, if it was
+ * looked at before; ERR_BUSY if it has changed. */
+NODISCARD int hostfile_remove(int root, const char *path, size_t len, const struct stat *was,
+			      struct err *err);
 /* Removes the directories above @path that have become empty, those of the first @keep bytes
  * excepted. */
 void hostfile_tidy(int root, const char *path, size_t len, size_t keep);

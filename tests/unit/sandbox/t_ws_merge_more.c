@@ -1,6 +1,9 @@
 /* Several targets, undo, choices, commits per step, crashes of the child: what surrounds a merge. */
 #include <signal.h>
 
+#include <fcntl.h>
+
+#include "sandbox/workspace/hostfile.h"
 #include "ws_merge.h"
 
 #define REPO "mkdir repo; cd repo; git init -q -b main .; "
@@ -275,6 +278,43 @@ static void killed_undone(void)
 	}
 }
 
+/* A version that appears between the look and the write stays, and nothing else is left there. */
+static void taken_places(void)
+{
+	static const struct {
+		const char *before, *meanwhile, *after, *name;
+	} row[] = {
+		{ "rm -f f; echo one > f", "echo two > f", "test \"$(cat f)\" = two", "written in place" },
+		{ "rm -f f; echo one > f", "echo two > g; mv g f", "test \"$(cat f)\" = two", "replaced" },
+		{ "rm -f f; echo one > f", "ln -sf x f", "test \"$(readlink f)\" = x", "replaced by a link" },
+		{ "rm -f f; echo one > f", "rm f", "test ! -e f", "removed" },
+		{ "rm -f f", "echo two > f", "test \"$(cat f)\" = two", "made" },
+		{ "rm -f f", "ln -sf x f", "test \"$(readlink f)\" = x", "made as a link" },
+	};
+	char dir[] = "/tmp/sandglass-place-XXXXXX";
+	ok(mkdtemp(dir) != NULL, "a directory");
+	int root = open(dir, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	for (size_t i = 0; i < ARRAY_LEN(row); i++) {
+		struct hostfile h = HOSTFILE_INIT;
+		struct err err = ERR_INIT;
+		struct ws_state s = { .kind = WS_FILE, .mode = 0644 };
+		bool good = sh_in(dir, "%s", row[i].before) == 0;
+		hostfile_read(&h, root, "f", 1);
+		good &= sh_in(dir, "%s", row[i].meanwhile) == 0;
+		good &= hostfile_write(root, "f", 1, &s, "ours", 4, &h.st, NULL, &err) == -1;
+		ok(good && err.code == ERR_BUSY && sh_in(dir, "%s; test \"$(ls -A | grep -v ^f)\" = ''", row[i].after) == 0,
+		   "not overwritten: a file that was %s meanwhile", row[i].name);
+		if (h.st.st_ino && strcmp(row[i].name, "removed") != 0) {
+			err = ERR_INIT;
+			ok(hostfile_remove(root, "f", 1, &h.st, &err) == -1 && err.code == ERR_BUSY && sh_in(dir, "%s", row[i].after) == 0,
+			   "nor removed");
+		}
+		hostfile_release(&h);
+	}
+	close(root);
+	sh_in("/", "rm -rf %s", dir);
+}
+
 static void child_trouble(void)
 {
 	struct merge_box m;
@@ -359,6 +399,7 @@ int main(void)
 	one_commit_per_step();
 	killed();
 	killed_undone();
+	taken_places();
 	child_trouble();
 	flags();
 	return done_testing();

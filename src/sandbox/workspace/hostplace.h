@@ -1,0 +1,24 @@
+/* Puts a file in the place of another one, or takes one away, only if the place still holds what was
+ * seen there: another process may write meanwhile. Used by the merge child only. */
+#ifndef SANDBOX_WORKSPACE_HOSTPLACE_H
+#define SANDBOX_WORKSPACE_HOSTPLACE_H
+
+#include <sys/stat.h>
+
+#include "base/err.h"
+
+enum { HOSTPLACE_TEMP = 48 };
+/* A name that nothing has, for a file beside those of the user. */
+void hostplace_temp(char out[HOSTPLACE_TEMP]);
+
+/* Are both the same version of one file? st_ino 0: there is none. */
+bool hostplace_same(const struct stat *a, const struct stat *b);
+/* Renames @temp to @name in @dir. @was: what is to be there; st_ino 0: nothing. ERR_BUSY if there
+ * is something else, which stays; @temp is then removed. */
+NODISCARD int hostplace_put(int dir, const char *temp, const char *name, const struct stat *was,
+			    struct err *err);
+/* Removes the file or link @name. ERR_BUSY if it is another version, which stays. Missing is
+ * fine. */
+NODISCARD int hostplace_remove(int dir, const char *name, const struct stat *was, struct err *err);
+
+#endif
