@@ -1,11 +1,12 @@
 """A random repository (layout, state, configuration) and random work in a sandbox over it."""
-import base64, os, random, shutil
+import os, random, shutil
 
 from model_git import ENV, contents, git, put, read_tree, sh
 
 NAMES = [b"a.txt", b"b.txt", b"src/c.c", b"src/deep/d.h", b"e e.md", b"caf\xc3\xa9", b"f\xff.bin", b"new\nline", b"-dash", b"q'uote\"", b"g.txt",
          b"h/i/j", b"k$x", b"l;m", b"tab\there", b"\xf0\x9f\x98\x80.txt", b"back\\slash", b"trail ", b"~tilde", b"star*[x]", b"n" * 250]
 FRESH = [b"n1", b"src/n2.c", b"n dir/n3", b"n\xfe4", b"deep/er/n5", b"n\n6", b"\xf0\x9f\x8e\x89/n7"]
+DIRS = [b"repo", b"repo", b"r\xe9po", b"re po\xff\n"]
 LAYOUTS = ["plain", "plain", "plain", "unborn", "none", "subdir", "worktree", "submodule", "submodule", "nested", "detached", "packed", "separate",
            "bare-worktree", "sparse", "shallow", "partial", "alternates", "linked"]
 CONFIGS = ["", "autocrlf", "excludes", "input", "attributes"]
@@ -39,6 +40,7 @@ def edit(r, data, where=None):
 class Case:
     def __init__(self, seed, top, config):
         self.seed, self.r, self.config = seed, random.Random(seed), config
+        self.apart = random.Random(-seed)  # what was added later leaves the rest of a seed as it was
         self.top, self.blank = os.path.join(top, b"s%d" % seed), os.path.join(top, b"blank")
         os.makedirs(self.top)
         r = self.r
@@ -76,7 +78,7 @@ class Case:
         git(at, "commit", "-qm", text)
 
     def make(self):
-        r, root = self.r, os.path.join(self.top, b"repo")
+        r, root = self.r, os.path.join(self.top, self.apart.choice(DIRS))
         self.dir = self.root = root
         if self.layout == "none":
             os.makedirs(root)
@@ -128,7 +130,7 @@ class Case:
         self.library(os.path.join(self.root, b"lib"))
 
     def layout_worktree(self):
-        self.dir = os.path.join(self.top, b"tree")
+        self.dir = os.path.join(self.top, b"tree" + os.path.basename(self.root)[4:])
         git(self.root, "worktree", "add", "-q", self.dir, "-b", "side")
 
     def layout_bare_worktree(self):
@@ -207,13 +209,14 @@ class Case:
     def work(self, was):
         """One script more, and what the sandbox holds after it."""
         r, want, out = self.r, dict(was), []
-        quote = lambda p: b"\"$(printf '" + b"".join(b"\\%03o" % c for c in b"./" + p) + b"x')\""
-        name = lambda p: b"p=" + quote(p) + b"; p=${p%x}; "
+        # only what the shell does itself: a process costs more than all of its work
+        name = lambda p: b"p='./" + p.replace(b"'", b"'\\''") + b"'; "
+        gone = b"{ [ -e \"$p\" ] || [ -L \"$p\" ]; } && rm -f \"$p\"; "
 
         def write(p, data, exe):
             if os.path.dirname(p):
-                out.append(name(os.path.dirname(p)) + b"mkdir -p \"$p\"")
-            out.append(name(p) + b"rm -f \"$p\"; echo " + base64.b64encode(data) + b" | base64 -d >\"$p\"; chmod " + (b"755" if exe else b"644") + b" \"$p\"")
+                out.append(name(os.path.dirname(p)) + b"[ -d \"$p\" ] || mkdir -p \"$p\"")
+            out.append(name(p) + gone + b"printf '" + b"".join(b"\\%03o" % c for c in data) + b"' >\"$p\"" + (b"; chmod 755 \"$p\"" if exe else b""))
             want[p] = ("f", data, exe)
 
         for p in sorted(was):
@@ -259,7 +262,7 @@ class Case:
             out.append(b"mkdir -p .hg .svn; echo evil >.hg/hgrc; echo evil >.svn/config")
             want[b".hg/hgrc"] = want[b".svn/config"] = ("f", b"evil\n", False)
         if r.random() < 0.4 and self.layout != "none":
-            out.append(b"git config user.name A; git config user.email a@example.org")
+            out.append(b"export GIT_AUTHOR_NAME=A GIT_AUTHOR_EMAIL=a@example.org GIT_COMMITTER_NAME=A GIT_COMMITTER_EMAIL=a@example.org")
             if r.random() < 0.4:
                 out.append(b"git switch -qc topic/of-agent-%d >/dev/null 2>&1" % len(self.wants))
             if self.sub:

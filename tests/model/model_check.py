@@ -1,7 +1,7 @@
 """Carries out a case's merges and undos, and compares what came out with what must."""
-import base64, os, traceback
+import base64, os, threading, traceback
 
-from model_case import Case
+from model_case import KEPT, Case
 from model_git import contents, git, head_commit, read_tree, repo_state, sh, tree_of
 from model_oracle import Merge
 
@@ -9,6 +9,32 @@ from model_oracle import Merge
 def name_of(v):
     v = v["path"] if isinstance(v, dict) and "path" in v else v
     return base64.b64decode(v["b64"]) if isinstance(v, dict) else v.encode()
+
+
+class Writer(threading.Thread):
+    """Replaces a file until the end of the block, each time with another last line. @last: of the newest version."""
+
+    def __init__(self, path, beside, data, pause):
+        super().__init__()
+        self.path, self.beside, self.data, self.last, self.writes, self.over = path, beside, data, b"", 0, threading.Event()
+        self.pause, self.mode = pause, os.stat(path).st_mode & 0o777
+
+    def run(self):
+        while self.writes == 0 or not self.over.wait(self.pause):
+            last = b"written meanwhile %d\n" % (self.writes + 1)
+            with open(self.beside, "wb") as f:
+                f.write(self.data + last)
+            os.chmod(self.beside, self.mode)
+            os.replace(self.beside, self.path)
+            self.last, self.writes = last, self.writes + 1
+
+    def __enter__(self):
+        self.start()
+        return self
+
+    def __exit__(self, *_):
+        self.over.set()
+        self.join()
 
 
 class Checked(Case):
@@ -59,6 +85,8 @@ class Checked(Case):
     def turn(self, session, i):
         """The merges after the i-th work."""
         self.session = session
+        if self.live and self.plan == "once" and not self.fault and self.apart.random() < 0.3 and self.race():
+            return
         if i == 0:  # files that the first work left alone show through: the second one would start from the user's version
             again = self.plan == "more"
             self.drift(only={p for p in self.base if self.base[p] != self.wants[0].get(p)} if again else None)
@@ -78,6 +106,39 @@ class Checked(Case):
         stays = max(0, len(self.stack) - 1) if self.r.random() < 0.4 else 0
         while len(self.stack) > stays and not self.found():
             self.undo()
+
+    def race(self):
+        """Another process writes a file again and again while it is merged and undone; False: no file is fit for that."""
+        host, want = contents(read_tree(self.dir)), self.wants[0]
+        fit = [p for p in sorted(self.base) if want.get(p, ("",))[0] == "f" == host.get(p, ("",))[0] and want[p] != self.base[p] and p not in KEPT
+               and not self.inside(p) and b"\0" not in host[p][1] + want[p][1]]
+        if not fit:
+            return False
+        p, pause = self.apart.choice(fit), self.apart.choice([0.001, 0.01, 0.03])
+        before, _ = self.all_state()
+        m = Merge(self, want, "apply", {}, before, None)
+        with Writer(os.path.join(self.dir, p), os.path.join(self.top, b"writing"), host[p][1], pause) as w:
+            result, error = self.session.merge(self, "apply", None, None, True)
+        self.outcome.append("%s beside %d writes" % ("refused" if error else "merged", w.writes))
+        expect = {} if error else {q: v for q, (c, v, _) in m.expect.items() if c == "merged"}
+        self.check_race(p, w, before, expect)
+        if not error:
+            with Writer(os.path.join(self.dir, p), os.path.join(self.top, b"writing"), host[p][1], pause) as w:
+                error = self.session.undo(None, True)
+            if error:
+                self.bad("undo: %s", error)
+            self.check_race(p, w, before, {})
+        return True
+
+    def check_race(self, p, w, before, expect):
+        """The writer's last version is there, or its lines are; all other files are as expected."""
+        want, after = contents(before), contents(read_tree(self.dir))
+        want.update(expect)
+        if w.last not in after.get(p, ("", b""))[1]:
+            self.bad("the last write of %r is lost: %r", p, after.get(p))
+        for q in sorted((set(want) | set(after)) - {p}):
+            if want.get(q) != after.get(q):
+                self.bad("beside a writer of %r, %r is %r, expected %r", p, q, after.get(q), want.get(q))
 
     def pick(self):
         """Some of the changed paths, by the first part of their names."""

@@ -1,7 +1,8 @@
-"""Trees, repositories and real git, as the model of merging reads them."""
-import hashlib, os, stat, subprocess
+"""Trees, repositories and real git, as the model of merging reads them. Loose objects and plain indexes are read here, all others
+by git: most of the time would go to starting it."""
+import hashlib, os, stat, struct, subprocess, zlib
 
-ENV, STAGED, TREES = {}, {}, {}  # the latter two: answers of git to questions asked before
+ENV, STAGED, TREES, OBJECTS = {}, {}, {}, {}  # the latter three: what was read before
 
 
 def sh(cmd, cwd=None, check=True, stdin=b"", env=None):
@@ -113,8 +114,52 @@ def staged(top):
     shared = b"sharedindex." in b"".join(os.listdir(git_dirs(top)[0]))
     key = top, index
     if key not in STAGED or shared:
-        STAGED[key] = git(top, "ls-files", "-s", "-z")
+        STAGED[key] = plain_index(index) or git(top, "ls-files", "-s", "-z")
     return STAGED[key]
+
+
+def plain_index(data):
+    """As git ls-files -s -z tells it; None: it has extensions, or another version."""
+    if not data or data[:8] != b"DIRC\0\0\0\2":
+        return None
+    at, out = 12, []
+    for _ in range(struct.unpack(">I", data[8:12])[0]):
+        mode, flags = struct.unpack(">I", data[at + 24:at + 28])[0], struct.unpack(">H", data[at + 60:at + 62])[0]
+        end = data.index(b"\0", at + 62)
+        out.append(b"%06o %s %d\t%s\0" % (mode, data[at + 40:at + 60].hex().encode(), flags >> 12 & 3, data[at + 62:end]))
+        at += (end - at) // 8 * 8 + 8
+    return b"".join(out) if data[at:at + 4] in (b"TREE", b"") or len(data) == at + 20 else None
+
+
+def loose(repo, oid):
+    """Content of a loose object; None: it is not one."""
+    if oid not in OBJECTS:
+        data = read_file(os.path.join(git_dirs(repo)[1], b"objects", oid[:2], oid[2:]))
+        if data is None:
+            return None
+        OBJECTS[oid] = zlib.decompress(data).split(b"\0", 1)[1]
+    return OBJECTS[oid]
+
+
+def blob(repo, oid):
+    data = loose(repo, oid)
+    return git(repo, "cat-file", "blob", oid.decode()) if data is None else data
+
+
+def loose_tree(repo, oid, top, out):
+    """Fills @out with the files of a tree; False: not all of it is loose."""
+    data = loose(repo, oid)
+    at = 0
+    while data is not None and at < len(data):
+        end = data.index(b"\0", at)
+        mode, name = data[at:end].split(b" ", 1)
+        entry, at = data[end + 1:end + 21].hex().encode(), end + 21
+        if mode == b"40000":
+            if not loose_tree(repo, entry, top + name + b"/", out):
+                return False
+        else:
+            out[top + name] = mode.decode(), entry
+    return data is not None
 
 
 def tree_of(repo, rev):
@@ -124,10 +169,13 @@ def tree_of(repo, rev):
         return out
     if (repo, rev) in TREES:
         return dict(TREES[repo, rev])
-    r = sh(["git", "ls-tree", "-r", "-z", rev], cwd=repo, check=False)
-    for line in r.stdout.split(b"\0")[:-1]:
-        meta, name = line.split(b"\t", 1)
-        mode, _, oid = meta.split()
-        out[name] = (mode.decode(), oid)
+    commit = loose(repo, rev)
+    if commit is None or not loose_tree(repo, commit[5:45], b"", out):
+        out = {}
+        r = sh(["git", "ls-tree", "-r", "-z", rev], cwd=repo, check=False)
+        for line in r.stdout.split(b"\0")[:-1]:
+            meta, name = line.split(b"\t", 1)
+            mode, _, oid = meta.split()
+            out[name] = (mode.decode(), oid)
     TREES[repo, rev] = out
     return dict(out)

@@ -3,7 +3,7 @@ contents, and knows what is ignored."""
 import os
 
 from model_case import above
-from model_git import blob_id, contents, git, head_commit, sh, staged, tree_of
+from model_git import blob, blob_id, contents, head_commit, sh, staged, tree_of
 
 
 class Merge:
@@ -102,7 +102,7 @@ class Merge:
         if b"\r" not in data:
             return mode, blob_id(data), data
         oid = sh(["git", "hash-object", "-w", "--stdin", "--path", rel], cwd=repo, stdin=data).stdout.strip()
-        return mode, oid, git(repo, "cat-file", "blob", oid.decode())
+        return mode, oid, blob(repo, oid)
 
     def commit_of(self, p, repo, rel, b, w, h):
         """(ok, entry) that a commit on HEAD has of it."""
@@ -119,7 +119,7 @@ class Merge:
             return True, sw[:2] if sw else None
         if None in (sw, sb, head) or not all(x[0].startswith("100") for x in (sw, sb, head)):
             return False, head
-        lines = self.onto(sb[2], ("f", sh_[2]) if sh_ and sh_[0].startswith("100") else None, git(repo, "cat-file", "blob", head[1].decode()), sw[2])
+        lines = self.onto(sb[2], ("f", sh_[2]) if sh_ and sh_[0].startswith("100") else None, blob(repo, head[1]), sw[2])
         return (False, head) if lines is None else (True, (sw[0] if sw[0] != sb[0] or sh_ and sh_[0] == head[0] else head[0], blob_id(lines)))
 
     def conflicts(self):
