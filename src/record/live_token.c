@@ -1,6 +1,8 @@
 #include "record/live_token.h"
 
+#include <assert.h>
 #include <ctype.h>
+#include <pthread.h>
 #include <stdint.h>
 #include <string.h>
 
@@ -253,22 +255,50 @@ static size_t token_at(const struct shape *s, const char *p, size_t left)
 	return begin + n;
 }
 
+/* For each byte the shapes that begin with it, ended by NO_SHAPE; for each pair of bytes whether one
+ * begins with it. Most places of a text end at the pair. */
+enum { NO_SHAPE = 255, SAME_BYTE = 16 };
+
+static struct {
+	uint8_t pair[1 << 13];
+	uint8_t shape[256][SAME_BYTE];
+} live_token_index;
+static pthread_once_t live_token_once = PTHREAD_ONCE_INIT;
+
+static size_t pair_of(const char *p)
+{
+	return (size_t)(unsigned char)p[0] << 8 | (unsigned char)p[1];
+}
+
+static void live_token_build(void)
+{
+	memset(live_token_index.shape, NO_SHAPE, sizeof live_token_index.shape);
+	for (size_t i = 0; i < ARRAY_LEN(live_token_table); i++) {
+		const char *begin = live_token_table[i].begin;
+		uint8_t *list = live_token_index.shape[(unsigned char)begin[0]];
+		size_t nr = 0;
+		while (list[nr] != NO_SHAPE)
+			nr++;
+		assert(nr + 1 < SAME_BYTE);
+		list[nr] = (uint8_t)i;
+		live_token_index.pair[pair_of(begin) / 8] |= (uint8_t)(1 << pair_of(begin) % 8);
+	}
+}
+
 bool live_token_find(const char *text, size_t len, size_t from, struct live_token *out)
 {
-	static bool first[256];
-	if (!first['g'])
-		for (size_t i = 0; i < ARRAY_LEN(live_token_table); i++)
-			first[(unsigned char)live_token_table[i].begin[0]] = true;
-	for (size_t i = from; i < len; i++) {
-		unsigned char c = (unsigned char)text[i];
-		if (!first[c] || (i && (isalnum((unsigned char)text[i - 1]) || text[i - 1] == '_')))
+	pthread_once(&live_token_once, live_token_build);
+	for (size_t i = from; i + 1 < len; i++) {
+		size_t pair = pair_of(text + i);
+		if (!(live_token_index.pair[pair / 8] & 1 << pair % 8) ||
+		    (i && (isalnum((unsigned char)text[i - 1]) || text[i - 1] == '_')))
 			continue;
-		for (size_t k = 0; k < ARRAY_LEN(live_token_table); k++) {
-			size_t n = (unsigned char)live_token_table[k].begin[0] == c
-					   ? token_at(&live_token_table[k], text + i, len - i)
-					   : 0;
+		const uint8_t *list = live_token_index.shape[(unsigned char)text[i]];
+		for (; *list != NO_SHAPE; list++) {
+			const struct shape *s = &live_token_table[*list];
+			size_t n = token_at(s, text + i, len - i);
 			if (n) {
-				*out = (struct live_token){ live_token_table[k].name, i, n };
+				*out = (struct live_token){ s->name, i, n };
 				return true;
 			}
 		}

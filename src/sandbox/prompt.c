@@ -4,10 +4,16 @@
 
 #include "base/mem.h"
 
+enum { LOOKED_AT = 4096 };
+
 void prompt_feed(struct prompt *p, const void *bytes, size_t len)
 {
-	const char *s = bytes;
-	for (size_t i = len > 4096 ? len - 4096 : 0; i < len; i++) {
+	const char *s = bytes, *last;
+	size_t from = len > LOOKED_AT ? len - LOOKED_AT : 0;
+	if (len &&
+	    (last = memrchr(s + from, '\n', len - from))) /* what is before it is no prompt */
+		from = (size_t)(last - s);
+	for (size_t i = from; i < len; i++) {
 		char c = s[i];
 		if (c == '\n' || c == '\r') {
 			p->len = 0;
