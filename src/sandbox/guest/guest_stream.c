@@ -18,13 +18,26 @@ void run_deliver(struct guest_run *r, unsigned stream, const void *bytes, size_t
 		r->ops->on_output(r->self, (int)stream, bytes, len);
 }
 
+/* As read. A terminal hands out at most 4 KiB at once: takes all that is there, so that its readers
+ * are called once for it. */
+static ssize_t read_gathered(const struct guest_run *r, int fd, char *bytes, size_t want)
+{
+	size_t got = 0;
+	ssize_t n;
+	do {
+		n = read(fd, bytes + got, want - got);
+		got += n > 0 ? (size_t)n : 0;
+	} while (r->pty && n > 0 && got < want);
+	return got ? (ssize_t)got : n;
+}
+
 /* Reads once; true if there may be more. The run may be freed inside; the caller holds it by
  * busy. */
 static bool read_end(struct guest_run *r, struct end *e)
 {
 	UNSET char bytes[READ_MAX];
 	size_t want = r->ended && e->drain < sizeof bytes ? e->drain : sizeof bytes;
-	ssize_t n = read(e->fd, bytes, want);
+	ssize_t n = read_gathered(r, e->fd, bytes, want);
 	if (n < 0 && errno == EINTR)
 		return true;
 	if (n < 0 && errno == EAGAIN) {
