@@ -98,7 +98,8 @@ static int control_client_write_some(struct control_client *c, struct err *err)
 
 static int control_client_read_some(struct control_client *c, struct err *err)
 {
-	for (int round = 0; round < 16; round++) {
+	/* few: keys of the terminal are read between two pumps */
+	for (int round = 0; round < 4; round++) {
 		buf_reserve(&c->in, 65536);
 		ssize_t n = recv(c->sock, c->in.data + c->in.len, 65536, MSG_DONTWAIT);
 		if (n < 0 && errno == EINTR)

@@ -1,11 +1,22 @@
 #include "terminal/screen_model.h"
 
 #include "base/mem.h"
+#include "terminal/plain_lines.h"
+#include "ui/term/modes.h"
 #include "ui/term/vt.h"
+
+enum {
+	DROP_FROM = 256 << 10, /* pending bytes from which plain lines are dropped */
+	STRING_MAX = 64 << 10, /* the start of a sequence waits for its end up to this length */
+};
 
 struct screen_model {
 	struct vt *vt;
+	struct modes fed; /* where the parser is after what has been fed */
 	struct buf later; /* not fed yet */
+	size_t begun;	  /* its last bytes are the start of a sequence, nothing else is left */
+	size_t drop_at;	  /* plain lines are dropped when @later has grown to it */
+	bool margins;	  /* set by what has been fed */
 	int rows, cols;
 };
 
@@ -13,7 +24,9 @@ struct screen_model *screen_model_new(int rows, int cols)
 {
 	struct screen_model *m = NEW(struct screen_model);
 	m->vt = vt_new(rows, cols, false);
+	vt_forget_back(m->vt);
 	m->later = BUF_INIT;
+	m->drop_at = DROP_FROM;
 	m->rows = rows;
 	m->cols = cols;
 	return m;
@@ -29,37 +42,68 @@ void screen_model_free(struct screen_model **m)
 	*m = NULL;
 }
 
-/* Keeps only the last SCREEN_MODEL_MAX bytes. */
-static void screen_model_forget(struct screen_model *m)
+/* Returns how many bytes of what is left are complete sequences. */
+static size_t screen_model_drop(struct screen_model *m, bool *margins)
 {
-	CLEANUP(buf_release) struct buf end = BUF_INIT;
-	buf_append(&end, m->later.data + m->later.len - SCREEN_MODEL_MAX, SCREEN_MODEL_MAX);
-	buf_reset(&m->later);
-	buf_append(&m->later, end.data, end.len);
-	vt_free(&m->vt);
-	m->vt = vt_new(m->rows, m->cols, false);
+	*margins = m->margins;
+	return plain_lines_drop(&m->later, m->rows, !modes_quiet(&m->fed), margins);
 }
 
-void screen_model_feed(struct screen_model *m, const void *bytes, size_t len)
+static void feed_some(struct screen_model *m, size_t len)
 {
-	if (!m)
-		return;
-	buf_append(&m->later, bytes, len);
-	if (m->later.len > (size_t)SCREEN_MODEL_MAX * 2)
-		screen_model_forget(m);
-}
-
-bool screen_model_pending(const struct screen_model *m)
-{
-	return m && m->later.len > 0;
+	modes_feed(&m->fed, m->later.data, len);
+	vt_feed(m->vt, m->later.data, len);
+	buf_drop(&m->later, len);
+	m->drop_at = DROP_FROM;
 }
 
 void screen_model_settle(struct screen_model *m)
 {
 	if (!screen_model_pending(m))
 		return;
-	vt_feed(m->vt, m->later.data, m->later.len);
-	buf_reset(&m->later);
+	size_t complete = screen_model_drop(m, &m->margins);
+	if (m->later.len - complete > STRING_MAX) /* no more than an ESC stays of a long string */
+		complete = m->later.len - (m->later.data[m->later.len - 1] == '\x1b');
+	if (complete)
+		feed_some(m, complete);
+	m->begun = m->later.len;
+}
+
+/* Keeps only the last SCREEN_MODEL_MAX bytes, from the start of a line or a sequence. */
+static void screen_model_forget(struct screen_model *m, size_t complete)
+{
+	size_t at = m->later.len - SCREEN_MODEL_MAX;
+	while (at < complete && m->later.data[at] != '\n' && m->later.data[at] != '\x1b')
+		at++;
+	if (at >= complete) { /* nothing but a string */
+		screen_model_settle(m);
+		return;
+	}
+	buf_drop(&m->later, at);
+	if (!modes_quiet(&m->fed)) {
+		modes_feed(&m->fed, "\x18", 1);
+		vt_feed(m->vt, "\x18", 1);
+	}
+}
+
+void screen_model_feed(struct screen_model *m, const void *bytes, size_t len)
+{
+	bool margins;
+	if (!m)
+		return;
+	buf_append(&m->later, bytes, len);
+	m->begun = 0;
+	if (m->later.len < m->drop_at)
+		return;
+	size_t complete = screen_model_drop(m, &margins);
+	if (m->later.len > (size_t)SCREEN_MODEL_MAX * 2)
+		screen_model_forget(m, complete);
+	m->drop_at = m->later.len * 2 > DROP_FROM ? m->later.len * 2 : DROP_FROM;
+}
+
+size_t screen_model_pending(const struct screen_model *m)
+{
+	return m ? m->later.len - m->begun : 0;
 }
 
 void screen_model_resize(struct screen_model *m, int rows, int cols)

@@ -1,6 +1,8 @@
 /* A program's screen as made from its output: a repaint, a detach, and the overlay start from it.
  * Output is kept as bytes. It becomes cells only for a paint, a resize, or when the program is
- * silent, so that a flood costs little. */
+ * silent, and lines that have left the screen are dropped before (plain_lines.h), so that a flood
+ * costs little. Of output that is neither silent nor plain for more than SCREEN_MODEL_MAX * 2 bytes
+ * the last SCREEN_MODEL_MAX are applied to the screen from before it. */
 #ifndef TERMINAL_SCREEN_MODEL_H
 #define TERMINAL_SCREEN_MODEL_H
 
@@ -8,7 +10,7 @@
 
 #include "base/buf.h"
 
-enum { SCREEN_MODEL_MAX = 4 << 20 }; /* bytes of past output that make the screen */
+enum { SCREEN_MODEL_MAX = 1 << 20 };
 
 struct screen_model;
 
@@ -18,8 +20,8 @@ void screen_model_feed(struct screen_model *m, const void *bytes, size_t len);
 void screen_model_resize(struct screen_model *m, int rows, int cols);
 /* Appends what paints it onto an empty terminal of its size (ui/term/vt.h). */
 void screen_model_paint(struct screen_model *m, struct buf *out);
-/* True: bytes are still to become cells; screen_model_settle does it. */
-bool screen_model_pending(const struct screen_model *m);
+/* Bytes that are still to become cells; screen_model_settle does it. */
+size_t screen_model_pending(const struct screen_model *m);
 void screen_model_settle(struct screen_model *m);
 
 #endif

@@ -24,8 +24,12 @@ enum {
 	LOOK_MS = 25, /* at the recording, when its end must come */
 	PIECE = 256 << 10,
 	TYPE_PIECE = 64 << 10,
-	QUIET_MS = 20,	/* silence of the program after which its output becomes cells */
-	SETTLE_MS = 60, /* delay of the last output of a program that has stopped */
+	/* silence of the program after which its output becomes cells: a little, or much of it */
+	QUIET_MS = 20,
+	FLOOD_QUIET_MS = 200,
+	FLOOD = 64 << 10,
+	PAST_MAX = 8 << 20, /* bytes of earlier output that make the screen */
+	SETTLE_MS = 60,	    /* delay of the last output of a program that has stopped */
 };
 
 void view_write(struct attached_view *v, const void *bytes, size_t len)
@@ -137,6 +141,13 @@ static void terminal_view_on_state(void *self, const json_t *state)
 	title_look(v);
 }
 
+static void on_view_head(void *self, uint64_t head)
+{
+	struct attached_view *v = self;
+	(void)head;
+	v->news = true;
+}
+
 static void on_view_reply(void *self, uint64_t id, const json_t *result, const struct err *err)
 {
 	struct attached_view *v = self;
@@ -157,9 +168,9 @@ static void on_view_reply(void *self, uint64_t id, const json_t *result, const s
 	view_overlay_rest(v);
 }
 
-static const struct control_client_ops view_ops = { .tty = on_tty,
-						    .state = terminal_view_on_state,
-						    .reply = on_view_reply };
+static const struct control_client_ops view_ops = {
+	.tty = on_tty, .state = terminal_view_on_state, .reply = on_view_reply, .head = on_view_head
+};
 
 /* --- the recording --- */
 
@@ -235,7 +246,7 @@ static int past_output(struct attached_view *v, uint64_t offset, bool raw, struc
 			if (raw)
 				view_write_buf(v, &out);
 			modes_feed(&v->inner, out.data, out.len);
-			if (at + SCREEN_MODEL_MAX >= offset)
+			if (at + PAST_MAX >= offset)
 				screen_model_feed(v->screen, out.data, out.len);
 		}
 		arena_reset(&a);
@@ -398,7 +409,8 @@ static int view_patience(const struct attached_view *v)
 		return BEGUN_MS;
 	if (v->over)
 		return LOOK_MS;
-	return screen_model_pending(v->screen) ? QUIET_MS : -1;
+	size_t pending = screen_model_pending(v->screen);
+	return !pending ? -1 : pending > FLOOD ? FLOOD_QUIET_MS : QUIET_MS;
 }
 
 static int view_loop(struct attached_view *v, struct err *err)
@@ -422,8 +434,9 @@ static int view_loop(struct attached_view *v, struct err *err)
 			v->lost = true;
 		if (p[1].revents || v->over) {
 			title_look(v);
-			if (view_events(v, err) < 0)
+			if ((v->news || v->over) && view_events(v, err) < 0)
 				return -1;
+			v->news = false;
 			if (v->stopped && !v->ended && !v->lost)
 				view_suspend(v);
 		}
@@ -467,9 +480,12 @@ static int signals_open(sigset_t *before)
 
 int terminal_use(const struct terminal_use *u, int *status_out, struct err *err)
 {
-	struct attached_view v = {
-		.u = u, .c = u->client, .keys = { .prefix = u->prefix }, .status = 1, .signals = -1
-	};
+	struct attached_view v = { .u = u,
+				   .c = u->client,
+				   .keys = { .prefix = u->prefix },
+				   .news = true,
+				   .status = 1,
+				   .signals = -1 };
 	sigset_t before;
 	if (ioctl(0, TIOCGWINSZ, &v.size) < 0 ||
 	    feed_new(&v.f, u->session, FEED_ACTION, u->action, err) < 0)

@@ -27,6 +27,7 @@ struct attached_view {
 	char *put_path;
 	struct buf path; /* that is being typed */
 	bool ready, over, overlay, closing, queue, help, typing, title, titled, lost;
+	bool news;    /* the recording has more events */
 	bool decided; /* here, since the overlay was opened */
 	bool detached, ended, taken, stopped;
 	int status, signals;

@@ -201,6 +201,11 @@ void vt_free(struct vt **vp)
 	free(v);
 }
 
+void vt_forget_back(struct vt *v)
+{
+	vterm_screen_set_callbacks(v->screen, NULL, NULL);
+}
+
 /* Drops the emulation's own answers. */
 static void drop_answers(struct vt *v)
 {
@@ -272,6 +277,15 @@ static void vt_feed_bytes(struct vt *v, const char *p, size_t len)
 	}
 }
 
+/* Bytes at @p that in_order passes as they are while no ESC waits. */
+static size_t plain_run(const char *p, size_t len)
+{
+	size_t n = 0;
+	while (n < len && (unsigned char)p[n] < 0x80 && p[n] != ESC)
+		n++;
+	return n;
+}
+
 /* libvterm loses a character that comes in two pieces, handles broken bytes differently by
  * piece, and counts C1 controls as less than a cell. So it gets only whole characters, and a
  * replacement for each invalid one. */
@@ -289,8 +303,14 @@ void vt_feed(struct vt *v, const void *bytes, size_t len)
 		p = whole.data;
 		len = whole.len;
 	}
-	for (; len > 0 && (r = utf8_next(p, len, &cp, &used)) != UTF8_PARTIAL;
-	     p += used, len -= used) {
+	for (; len > 0; p += used, len -= used) {
+		used = v->escape ? 0 : plain_run(p, len);
+		buf_append(&clean, p, used);
+		if (used)
+			continue;
+		r = utf8_next(p, len, &cp, &used);
+		if (r == UTF8_PARTIAL)
+			break;
 		bool good = r == UTF8_OK && !(cp >= 0x80 && cp < 0xa0);
 		in_order(v, good ? p : broken, good ? used : sizeof(broken) - 1, &clean);
 	}

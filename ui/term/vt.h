@@ -24,6 +24,8 @@ struct vt;
  * src/sandbox/shell.c). */
 struct vt *vt_new(int rows, int cols, bool bare_lf);
 void vt_free(struct vt **v);
+/* Rows that leave the screen are dropped from now on: for owners that show only the screen. */
+void vt_forget_back(struct vt *v);
 void vt_feed(struct vt *v, const void *bytes, size_t len);
 void vt_resize(struct vt *v, int rows, int cols);
 /* Appends what paints the screen's cells, with their colors, onto a terminal of that size that

@@ -31,8 +31,68 @@ static void frame_by_frame(struct buf *painted, unsigned frames, bool each, size
 	screen_model_free(&m);
 }
 
+static unsigned next_random(unsigned *seed)
+{
+	*seed = *seed * 1103515245u + 12345u;
+	return *seed >> 16 & 0x7fff;
+}
+
+/* Plain lines, with what may stand between them in the output of real programs. */
+static void random_output(struct buf *b, unsigned seed, size_t len)
+{
+	static const char *const other[] = {
+		"\x1b[5;9r",	   "\x1b[r",	      "\x1b[H",
+		"\x1b[2J",	   "\x1b[?1049h",     "\x1b[?1049l",
+		"\x1b]0;a\r\nb\a", "\x1b]8;;x\x1b\\", "\x1b[3;4H",
+		"\x1b[?2026h",	   "\x1b(B",	      "\v",
+		"\x1b[!p",	   "\x1b[12S",	      "\x1bPq#0\r\n\x1b\\",
+	};
+	static const char *const style[] = { "\x1b[31m", "\x1b[m", "\x1b[44m", "\x1b[0m",
+					     "\x1b[1;7m" };
+	while (b->len < len) {
+		unsigned lines = next_random(&seed) % 300;
+		for (unsigned i = 0; i < lines; i++) {
+			if (next_random(&seed) % 9 == 0)
+				buf_puts(b, style[next_random(&seed) % 5]);
+			buf_printf(b, "%u\tline \xe4\xb8\xad %0*u", i,
+				   (int)(next_random(&seed) % 90), seed);
+			buf_puts(b, next_random(&seed) % 50 ? "\r\n" : "\n");
+		}
+		buf_puts(b, other[next_random(&seed) % (sizeof(other) / sizeof(*other))]);
+	}
+}
+
+/* Fed at once it drops lines, fed line by line it does not. */
+static bool same_screen(unsigned seed)
+{
+	CLEANUP(buf_release) struct buf all = BUF_INIT, late = BUF_INIT, soon = BUF_INIT;
+	struct screen_model *a = screen_model_new(24, 80), *b = screen_model_new(24, 80);
+	random_output(&all, seed, 200 << 10);
+	for (size_t at = 0; at < all.len;) {
+		size_t n = 1 + next_random(&seed) % 500;
+		n = n < all.len - at ? n : all.len - at;
+		screen_model_feed(b, all.data + at, n);
+		screen_model_settle(b);
+		at += n;
+	}
+	screen_model_feed(a, all.data, all.len);
+	for (int i = 0; i < 2; i++) { /* the second time: with the style that is left */
+		screen_model_paint(a, &late);
+		screen_model_paint(b, &soon);
+		screen_model_feed(a, "styled\r\n", 8);
+		screen_model_feed(b, "styled\r\n", 8);
+	}
+	screen_model_free(&a);
+	screen_model_free(&b);
+	return late.len == soon.len && !memcmp(late.data, soon.data, late.len);
+}
+
 int main(void)
 {
+	int same = 0;
+	for (unsigned seed = 1; seed <= 30; seed++)
+		same += same_screen(seed);
+	ok(same == 30, "30 random outputs: dropped lines change no screen (%d)", same);
 	CLEANUP(buf_release) struct buf late = BUF_INIT, soon = BUF_INIT, back = BUF_INIT;
 	CLEANUP(buf_release) struct buf again = BUF_INIT;
 	frame_by_frame(&late, 500, false, 1000);
