@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """keys.py SANDGLASS [ROUNDS MEGABYTES]: what `run -i` adds to the echo of a key, and how fast output passes, against the same program
-outside. One key outside, then one inside, so that both see the same load."""
-import fcntl, os, pty, select, statistics, struct, subprocess, sys, tempfile, termios, time, tty
+outside, alone and below script(1), which records it, too. One key outside, then one inside, so that both see the same load."""
+import fcntl, os, pty, select, shlex, shutil, signal, statistics, struct, subprocess, sys, tempfile, termios, time, tty
 
 sandglass = sys.argv[1]
 rounds, megabytes = (int(w) for w in sys.argv[2:4] or (500, 20))
@@ -28,25 +28,40 @@ while True:
 """
 
 
-def start(argv):
+def full_lines(command):
+    """The program in a shell whose terminal is as it is at first: MB/s of what arrives between its two marks."""
+    pid, fd = start(command, raw=False)
+    read_until(fd, b"@begin@", 60)
+    began, size = time.monotonic(), read_until(fd, b"@end@", 300)
+    speed = size / 1e6 / (time.monotonic() - began)
+    os.write(fd, b"\n")
+    finish(pid, fd)
+    return speed
+
+
+def start(argv, raw=True):
     pid, fd = pty.fork()
     if pid == 0:
+        signal.signal(signal.SIGPIPE, signal.SIG_DFL)
         os.environ["TERM"] = "xterm-256color"
         os.execvp(argv[0], argv)
     fcntl.ioctl(fd, termios.TIOCSWINSZ, struct.pack("HHHH", 30, 100, 0, 0))
-    tty.setraw(fd)
+    if raw:
+        tty.setraw(fd)
     return pid, fd
 
 
 def read_until(fd, last, seconds):
-    got, end = b"", time.monotonic() + seconds
+    got, end, size = b"", time.monotonic() + seconds, 0
     while last not in got:
         if not select.select([fd], [], [], max(0, end - time.monotonic()))[0]:
             sys.exit("no answer within %d s after %r" % (seconds, got[-200:]))
         try:
-            got = got[-8:] + os.read(fd, 1 << 16)
+            more = os.read(fd, 1 << 16)
         except OSError:
             sys.exit("ended: %r" % got)
+        got, size = got[-8:] + more, size + len(more)
+    return size
 
 
 def key(fd, i):
@@ -62,6 +77,16 @@ def flood(fd):
     os.write(fd, b"F")
     read_until(fd, b"!", 300)
     return megabytes / (time.monotonic() - began)
+
+
+def finish(pid, fd):
+    end = time.monotonic() + 20
+    while time.monotonic() < end and os.waitpid(pid, os.WNOHANG) == (0, 0):
+        if select.select([fd], [], [], 0.05)[0]:
+            try:
+                os.read(fd, 1 << 16)
+            except OSError:
+                pass
 
 
 work = tempfile.mkdtemp()
@@ -88,11 +113,18 @@ print("added to it, p99: %.2f ms of %d (reach 15.00) %s" % (p99, rounds, verdict
 print("output, outside: %.1f MB/s, inside: %.1f MB/s, ratio %.2f (reach 0.80) %s" % (out, into, into / out, verdict(into / out >= 0.8)))
 for pid, fd in (outside, inside):
     os.write(fd, b"q")
-end = time.monotonic() + 20
-for pid, fd in (inside, outside):
-    while time.monotonic() < end and os.waitpid(pid, os.WNOHANG) == (0, 0):
-        if select.select([fd], [], [], 0.05)[0]:
-            try:
-                os.read(fd, 1 << 16)
-            except OSError:
-                pass
+    finish(pid, fd)
+with open(work + "/log", "w") as f:
+    for i in range(megabytes * 10000):
+        f.write("%08d %s\n" % (i, "cc -c src/file.c -o build/file.o".center(90)))
+for name, command in ("yes", "yes | head -c %d" % (megabytes * 500000)), ("cat", "cat log"):
+    if not shutil.which("script"):
+        print("below script(1): not measured, script is not installed")
+        break
+    command = "cd %s; printf '@be''gin@'; %s; printf '@en''d@'; read x" % ("/workspace 2>/dev/null || cd " + work, command)
+    ratios = []
+    for i in range(3):
+        below = full_lines(["script", "-qc", "sh -c " + shlex.quote(command), work + "/typescript"])
+        ratios.append((below, full_lines([sandglass, "run", "-i", "--repo", work, "--", "sh", "-c", command])))
+    below, into = (statistics.median(r[i] for r in ratios) for i in (0, 1))
+    print("%s, below script(1): %.1f MB/s, inside: %.1f MB/s, ratio %.2f (reach 0.80) %s" % (name, below, into, into / below, verdict(into / below >= 0.8)))
