@@ -21,9 +21,9 @@ static struct {
 static void operator_tty_killed(int sig)
 {
 	sigset_t s;
-	guard_say(operator_tty.guard, GUARD_GONE);
 	signal(SIGTTOU, SIG_IGN);
-	tty_guard_restore_lent(operator_tty.fd, &operator_tty.before);
+	if (tty_guard_restore_lent(operator_tty.fd, &operator_tty.before))
+		guard_say(operator_tty.guard, GUARD_GONE); /* else the guard does it */
 	signal(sig, SIG_DFL);
 	sigemptyset(&s);
 	sigaddset(&s, sig);

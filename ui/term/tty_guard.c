@@ -1,6 +1,7 @@
 #include "ui/term/tty_guard.h"
 
 #include <errno.h>
+#include <poll.h>
 #include <signal.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
@@ -10,27 +11,30 @@
 
 static pid_t tty_guard_child = -1;
 
-static void tty_guard_reset(int tty, const char *reset, size_t len, const struct termios *before)
+enum { FULL_MS = 500, FULL_ROUNDS = 1200 };
+
+static bool tty_guard_reset(int tty, const char *reset, size_t len, const struct termios *before)
 {
 	ssize_t n = write(tty, reset, len);
-	(void)n;
+	bool full = n < 0 ? errno == EAGAIN : (size_t)n < len;
 	if (before)
 		tcsetattr(tty, TCSANOW, before);
+	return !full;
 }
 
-void tty_guard_restore(int tty, const struct termios *before)
+bool tty_guard_restore(int tty, const struct termios *before)
 {
 	/* synchronized update, mouse, focus, paste, title, colors, cursor, scroll region, keypad,
 	 * screen */
 	static const char reset[] =
 		"\x1b[?2026l\x1b[?1006l\x1b[?1002l\x1b[?1004l\x1b[?2004l\x1b[23;2t\x1b[0m\x1b[?25h"
 		"\x1b[r\x1b[?1l\x1b>\x1b[?1049l\r\n";
-	tty_guard_reset(tty, reset, sizeof(reset) - 1, before);
+	return tty_guard_reset(tty, reset, sizeof(reset) - 1, before);
 }
 
 /* Leaving a screen that was not entered goes to where the cursor was kept last: so it is kept just
  * before. */
-void tty_guard_restore_lent(int tty, const struct termios *before)
+bool tty_guard_restore_lent(int tty, const struct termios *before)
 {
 	static const char reset[] =
 		"\x18\x1b[?2026l\x1b[?9l\x1b[?1000l\x1b[?1002l\x1b[?1003l\x1b[?1004l\x1b[?1005l\x1b[?1006l\x1b[?1015l\x1b[?1016l"
@@ -39,7 +43,16 @@ void tty_guard_restore_lent(int tty, const struct termios *before)
 		"7\x1b[r\x1b"
 		"8\x1b[?1l\x1b>\x1b"
 		"7\x1b[?1049l\x1b[<8u\r\n";
-	tty_guard_reset(tty, reset, sizeof(reset) - 1, before);
+	return tty_guard_reset(tty, reset, sizeof(reset) - 1, before);
+}
+
+/* A terminal that is full when its client dies takes the reset once it is read again. */
+static void tty_guard_patiently(bool (*restore)(int, const struct termios *), int tty,
+				const struct termios *before)
+{
+	struct pollfd p = { .fd = tty, .events = POLLOUT };
+	for (int i = 0; i < FULL_ROUNDS && !restore(tty, before); i++)
+		poll(&p, 1, FULL_MS);
 }
 
 static void tty_guard_watch(int pipe, int tty, const struct termios *before)
@@ -57,9 +70,9 @@ static void tty_guard_watch(int pipe, int tty, const struct termios *before)
 			last = what;
 	}
 	if (last == GUARD_TAKEN)
-		tty_guard_restore(tty, before);
+		tty_guard_patiently(tty_guard_restore, tty, before);
 	else if (last == GUARD_LENT)
-		tty_guard_restore_lent(tty, before);
+		tty_guard_patiently(tty_guard_restore_lent, tty, before);
 	_exit(0);
 }
 

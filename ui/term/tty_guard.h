@@ -3,6 +3,7 @@
 #ifndef UI_TTY_GUARD_H
 #define UI_TTY_GUARD_H
 
+#include <stdbool.h>
 #include <termios.h>
 
 #include "base/compat.h"
@@ -16,10 +17,11 @@ int guard_start(int tty, const struct termios *before);
 void guard_say(int guard, char what); /* may be called in a signal handler */
 void guard_end(int *guard);	      /* it ends and is waited for */
 /* Leaves every mode that we may have set; @before NULL: except the line discipline's, which
- * another program has set by now. May be called in a signal handler; never waits. */
-void tty_guard_restore(int tty, const struct termios *before);
+ * another program has set by now. May be called in a signal handler; never waits. False: the
+ * terminal did not take all of it. */
+bool tty_guard_restore(int tty, const struct termios *before);
 /* The same for a lent one: what the program may have set, and a line that nothing had touched stays
  * where it is. */
-void tty_guard_restore_lent(int tty, const struct termios *before);
+bool tty_guard_restore_lent(int tty, const struct termios *before);
 
 #endif
