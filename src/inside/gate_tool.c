@@ -16,40 +16,49 @@ static void gate_tool_unlink(struct tool *t)
 		}
 }
 
-static void tool_free(struct tool *t)
+void tool_release(struct tool *t)
 {
-	gate_tool_unlink(t);
-	t->gone = true;
-	t->flow = NULL;
-	if (t->open)
-		return;
 	free(t->id);
 	free(t->cmd);
 	free(t->what);
 	free(t);
 }
 
-/* Agents that never send their results must not make us grow. */
-static struct tool *gate_tool_new(struct flow *f, size_t index)
+void tool_drop(struct tool *t)
 {
-	struct proxy *p = f->proxy;
+	gate_tool_unlink(t);
+	t->gone = true;
+	t->flow = NULL;
+	if (!t->open)
+		tool_release(t);
+}
+
+/* Agents that never send their results must not make us grow. */
+struct tool *tool_add(struct proxy *p, const char *id)
+{
 	struct tool *t = NEW(struct tool), *old = NULL;
 	size_t nr = 0;
 	for (struct tool *i = p->tools; i; i = i->next, nr++)
 		if (!i->open)
 			old = i; /* the last of the list is the oldest */
 	if (nr >= TOOLS_MAX && old)
-		tool_free(old);
+		tool_drop(old);
 	t->proxy = p;
-	t->flow = f;
-	t->index = index;
-	t->id = mem_strdup(f->answer.call[index].id);
+	t->id = mem_strdup(id);
 	t->next = p->tools;
 	p->tools = t;
 	return t;
 }
 
-static char *gate_tool_refusal(const struct action_result *res)
+static struct tool *gate_tool_new(struct flow *f, size_t index)
+{
+	struct tool *t = tool_add(f->proxy, f->answer.call[index].id);
+	t->flow = f;
+	t->index = index;
+	return t;
+}
+
+char *tool_refusal(const struct action_result *res)
 {
 	if (res->end == END_CANCELLED || res->end == END_KILLED)
 		return mem_printf("Stopped by a person. %s", res->why ? res->why : "");
@@ -77,20 +86,17 @@ static void gate_tool_done(void *self, const struct action_result *res)
 	t->open = false;
 	t->flow = NULL;
 	if (t->gone) {
-		free(t->id);
-		free(t->cmd);
-		free(t->what);
-		free(t);
+		tool_release(t);
 		return;
 	}
 	if (!f)
 		return;
 	if (res->end != END_OK)
-		f->why[t->index] = gate_tool_refusal(res);
+		f->why[t->index] = tool_refusal(res);
 	else if (res->edited)
 		f->why[t->index] = gate_tool_edited(res);
 	if (f->why[t->index])
-		tool_free(t);
+		tool_drop(t);
 	if (--f->undecided == 0)
 		model_judged(f);
 }
@@ -171,30 +177,41 @@ void tools_observe(struct flow *f)
 
 /* Takes a snapshot after a call, while its agent waits for its model; otherwise no snapshot
  * comes before the agent ends. Not for a remote sandbox, where this is slow. */
-static void gate_tool_look(struct proxy *p, const struct tool *t)
+static void gate_tool_look(struct proxy *p, enum action_kind kind, uint64_t action)
 {
 	struct super *s = p->all->s;
 	const struct box *b = boxes_get(s->boxes, p->all->box);
-	if (b && b->driver->tree && !b->driver->tree->fresh && t->kind != ACT_READ && !s->ending)
-		s->box_snapshot(s, p->all->box, t->action);
+	if (b && b->driver->tree && !b->driver->tree->fresh && kind != ACT_READ && !s->ending)
+		s->box_snapshot(s, p->all->box, action);
+}
+
+static void record_result(struct proxy *p, uint64_t action, const char *text, bool error)
+{
+	json_t *body = json_object();
+	size_t len = strlen(text);
+	json_put_flag(body, "ok", !error);
+	json_put_bytes(body, "text", text, len < RESULT_MAX ? len : RESULT_MAX);
+	if (len > RESULT_MAX)
+		json_put_int(body, "text_bytes", (int64_t)len);
+	json_put_flag(body, "claimed", true);
+	record_append_json(p->all->s->record, EV_TOOL_END, action, p->agent, 0, 0, body);
 }
 
 static void gate_tool_on_result(void *self, const char *id, const char *text, bool error)
 {
 	struct proxy *p = self;
+	uint64_t answered = hooks_answered(p, id);
+	if (answered) {
+		record_result(p, answered, text, error);
+		gate_tool_look(p, ACT_EXEC, answered);
+		return;
+	}
 	for (struct tool *t = p->tools; t; t = t->next) {
 		if (t->open || strcmp(t->id, id) != 0)
 			continue;
-		json_t *body = json_object();
-		size_t len = strlen(text);
-		json_put_flag(body, "ok", !error);
-		json_put_bytes(body, "text", text, len < RESULT_MAX ? len : RESULT_MAX);
-		if (len > RESULT_MAX)
-			json_put_int(body, "text_bytes", (int64_t)len);
-		json_put_flag(body, "claimed", true);
-		record_append_json(p->all->s->record, EV_TOOL_END, t->action, p->agent, 0, 0, body);
-		gate_tool_look(p, t);
-		tool_free(t);
+		record_result(p, t->action, text, error);
+		gate_tool_look(p, t->kind, t->action);
+		tool_drop(t);
 		return;
 	}
 }
@@ -277,7 +294,7 @@ void tools_forget(struct flow *f)
 		if (t->flow != f)
 			continue;
 		uint64_t action = t->open ? t->action : 0;
-		tool_free(t);
+		tool_drop(t);
 		if (action)
 			gate_cancel(g, action, "cancel", "the agent does not wait any more");
 	}
@@ -285,6 +302,12 @@ void tools_forget(struct flow *f)
 
 void tools_free(struct proxy *p)
 {
-	while (p->tools)
-		tool_free(p->tools);
+	while (p->tools) {
+		struct tool *t = p->tools;
+		uint64_t asked = t->asked ? t->action : 0;
+		tool_drop(t);
+		if (asked)
+			gate_cancel(p->all->s->gate, asked, "withdraw",
+				    "withdrawn: the sandbox has gone");
+	}
 }

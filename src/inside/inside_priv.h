@@ -3,6 +3,7 @@
 #ifndef INSIDE_INSIDE_PRIV_H
 #define INSIDE_INSIDE_PRIV_H
 
+#include "inside/hook_words.h"
 #include "inside/proxy.h"
 #include "models/tape.h"
 #include "http/server.h"
@@ -20,6 +21,7 @@ struct proxy {
 	const char *key; /* placeholder */
 	uint64_t agent;
 	bool gate, unpriced_asked; /* you were asked about a model without a price */
+	bool hooked;		   /* a hook of its agent has asked */
 	struct http_server *server;
 	struct tool *tools; /* calls that agents carry out now */
 	int64_t calls, in, out, uusd, refused;
@@ -86,6 +88,10 @@ struct flow {
 	char **why;		  /* of each call: NULL allowed */
 	unsigned refused_in_row;
 	int64_t asked_us;
+	bool parked, unpriced; /* its agent's hooks wait for a decision first */
+	/* hooks */
+	enum hook_format hook; /* HOOK_NONE: it is none */
+	struct tool *asked;    /* the entry that it waits for */
 	/* plain */
 	struct push push; /* nr 0: it is none */
 	struct buf whole; /* an answer whose addresses are rewritten */
@@ -107,7 +113,9 @@ struct tool {
 	struct effector effector;
 	uint64_t action;
 	bool open; /* its action is */
-	bool gone; /* freed but for its action */
+	bool asked,
+		withdrawn; /* the action is a hook's question and is open; somebody else answered */
+	bool gone;	   /* freed but for its action */
 };
 
 /* --- proxy.c --- */
@@ -144,9 +152,10 @@ void proxy_on_connect(void *self, struct http_visit *v);
 /* Rule 4. True: an older flow continues for it. */
 bool model_again(struct proxies *all, struct flow *f);
 void model_begin(struct flow *f);
-void model_gone(struct flow *f);   /* the client went away */
-void model_drop(struct flow *f);   /* everything ends */
-void model_judged(struct flow *f); /* all calls of its answer are decided */
+void model_gone(struct flow *f);     /* the client went away */
+void model_drop(struct flow *f);     /* everything ends */
+void model_judged(struct flow *f);   /* all calls of its answer are decided */
+void models_unpark(struct proxy *p); /* requests that waited for hooks of @p, if none is open */
 
 /* --- gate_tool.c --- */
 void tools_judge(struct flow *f);   /* f->answer's calls */
@@ -155,6 +164,12 @@ void tools_results(struct proxy *p, enum speak speak, const json_t *req);
 /* judged, and its result is awaited; 0: none */
 uint64_t tools_allowed(const struct proxy *p, enum action_kind kind, const char *id,
 		       const char *what);
+/* For hooks: a call without a flow; its end; why it was refused (owned). tool_release frees what
+ * was gone already. */
+struct tool *tool_add(struct proxy *p, const char *id);
+void tool_drop(struct tool *t);
+void tool_release(struct tool *t);
+char *tool_refusal(const struct action_result *res);
 void tools_forget(struct flow *f); /* what is being judged is cancelled */
 void tools_free(struct proxy *p);
 /* Which call that agents of the box carry out now began a program with these words: its action or
@@ -167,6 +182,19 @@ uint64_t tools_caller(const struct proxies *all, const json_t *argv, const char 
 const char *packed_body_open(struct flow *f, const char *coding, size_t max);
 /* The body was changed: it goes on plain. */
 void packed_body_changed(struct flow *f);
+
+/* --- hook_flow.c --- */
+/* A request POST /sandglass-hook/FORMAT: an event of the agent's own hooks. A call that was allowed
+ * at the proxy is allowed at once; another becomes an entry of the queue, one for all questions
+ * with its id. */
+void hook_begin(struct flow *f, const char *format);
+void hook_gone(struct flow *f); /* the client went away: the entry is withdrawn with the last one */
+/* Call @id was decided in the agent's own interface: its entry is withdrawn. Returns its action, 0
+ * without one. */
+uint64_t hooks_answered(struct proxy *p, const char *id);
+/* Records agent.told with what "hooks". */
+void hooks_note(struct proxy *p, const char *step, const char *say);
+bool hooks_open(const struct proxy *p); /* a question is open: the next model call waits */
 
 /* --- plain_flow.c --- */
 void plain_begin(struct flow *f);

@@ -420,6 +420,13 @@ static void model_flow_cancel(void *self, struct action *a, const char *how)
 static void submit_flow(struct flow *f, bool unpriced)
 {
 	struct super *s = model_flow_super_of(f);
+	f->parked = f->speak && hooks_open(f->proxy);
+	f->unpriced = unpriced;
+	if (f->parked) {
+		hooks_note(f->proxy, "waits", "its model call waits until you have decided");
+		model_flow_keep_alive(f, ALIVE_FIRST_MS);
+		return;
+	}
 	bool own_limit = json_int(json_object_get(f->proxy->spec, "limits"), "uusd", 0) > 0;
 	CLEANUP(json_release) json_t *args = json_object();
 	json_t *provided = speak_provider_tools(f->req);
@@ -449,6 +456,19 @@ static void submit_flow(struct flow *f, bool unpriced)
 	const struct action_client client = { .done = model_flow_done, .self = f };
 	f->action = gate_submit(s->gate, &spec, &f->effector, &client);
 	model_flow_keep_alive(f, http_begun(f->visit) ? ALIVE_MS : ALIVE_FIRST_MS);
+}
+
+void models_unpark(struct proxy *p)
+{
+	bool some = !hooks_open(p);
+	while (some) { /* one may end, and the list changes */
+		some = false;
+		for (struct flow *f = p->all->flows; f && !some; f = f->next)
+			if (f->proxy == p && f->parked) {
+				some = true;
+				submit_flow(f, f->unpriced);
+			}
+	}
 }
 
 static void model_flow_on_priced(void *self, const json_t *face, const char *why)

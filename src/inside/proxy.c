@@ -577,6 +577,25 @@ static const char *proxy_disguise(const struct http_ask *ask)
 		       : NULL;
 }
 
+/* The format of hooks in a path of ours, which no route has; NULL: it is none. */
+static const char *hook_path(const char *path)
+{
+	static const char ours[] = "/sandglass-hook/";
+	return strncmp(path, ours, sizeof(ours) - 1) ? NULL : path + sizeof(ours) - 1;
+}
+
+static void begin_hook(struct flow *f, const struct http_ask *ask, const char *in_query,
+		       const char *format)
+{
+	const char *why = wrong_key(f->proxy, ask, in_query);
+	if (strcmp(f->method, "POST") != 0)
+		why = "hooks are posted";
+	if (why)
+		turn_down(f, 403, why);
+	else
+		hook_begin(f, format);
+}
+
 static void proxy_on_request(void *self, struct http_visit *v)
 {
 	struct proxy *p = self;
@@ -592,6 +611,7 @@ static void proxy_on_request(void *self, struct http_visit *v)
 	char *path = ask->authority
 			     ? mem_printf("/%.*s%s", (int)ask->authority_len, ask->authority, bare)
 			     : mem_strdup(bare);
+	const char *hook = hook_path(bare);
 	odd = odd ? odd : proxy_disguise(ask);
 	f->method = mem_strdup(ask->method);
 	f->route = find_route(p, path, &rest);
@@ -605,6 +625,8 @@ static void proxy_on_request(void *self, struct http_visit *v)
 		flow_fail(f, 503, "the session ends");
 	else if (odd)
 		turn_down(f, 403, odd);
+	else if (hook)
+		begin_hook(f, ask, key, hook);
 	else if (!f->route)
 		turn_down(f, 403, "no route of this name");
 	else if (proxy_is_model(f->route))
@@ -620,7 +642,9 @@ static void proxy_on_gone(void *self, struct http_visit *v)
 	if (!f)
 		return;
 	f->visit = NULL;
-	if (f->plain)
+	if (f->hook)
+		hook_gone(f);
+	else if (f->plain)
 		plain_gone(f);
 	else
 		model_gone(f);

@@ -28,7 +28,11 @@
  *    before the agent sees it. The result in the agent's next request (its claim) is its tool.end.
  *    If one is refused, the agent sees none of that answer's calls: the model gets the reason and
  *    is called again. The third time in a row ends the turn with a text.
- * 6. git: fetching is an action of kind connect. A push (git-receive-pack) is one of kind host,
+ * 6. POST /sandglass-hook/FORMAT, with the placeholder as a bearer, is an event of the agent's own
+ *    hooks (claude, codex, gemini, plain). A question about a call that rule 5 has allowed is
+ *    answered from that. Another becomes one action per call id; a result of the call, or a client
+ *    that goes away, withdraws it. While one is open the next request to a model waits.
+ * 7. git: fetching is an action of kind connect. A push (git-receive-pack) is one of kind host,
  *    shown as the command "git push URL old..new:ref", and decided before a byte of it leaves.
  * 7. CONNECT NAME:443 of a route with "tls": TLS ends here (tls_end.h), and the requests inside are
  *    like http://NAME/... CONNECT to other hosts goes the sandbox's own way out, if it has one.

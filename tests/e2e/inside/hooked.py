@@ -1,0 +1,104 @@
+#!/usr/bin/env python3
+"""An agent inside a sandbox whose own hooks ask sandglass: hooked.py SCENARIO. What it hears is kept in /workspace/log, one JSON line
+each: [name, answer]."""
+import json, os, socket, sys, threading, urllib.error, urllib.request
+
+proxy, key = os.environ["HOOK_URL"], os.environ["HOOK_KEY"]
+log, lock = open("/workspace/log", "a", buffering=1), threading.Lock()
+
+
+def note(name, answer):
+    with lock:
+        log.write(json.dumps([name, answer]) + "\n")
+
+
+def post(path, body, key=key, url=proxy):
+    rq = urllib.request.Request(url + path, json.dumps(body).encode(), {"content-type": "application/json", "authorization": "Bearer " + key})
+    try:
+        with urllib.request.urlopen(rq, timeout=120) as a:
+            return json.load(a)
+    except urllib.error.HTTPError as e:
+        return {"status": e.code}
+
+
+def hook(event, call, command, agent="claude", name=None, key=key):
+    answer = post("/sandglass-hook/" + agent, {"hook_event_name": event, "tool_name": "Bash", "tool_use_id": call, "session_id": "s",
+                                               "cwd": "/workspace", "tool_input": {"command": command, "description": "d"}}, key)
+    note(name or "%s %s" % (event, call), answer)
+    return answer
+
+
+def model(name, messages):
+    answer = post("/model/v1/messages", {"model": "m-1", "max_tokens": 100, "tools": [{"name": "Bash"}], "messages": messages})
+    note(name, answer)
+    return answer
+
+
+def beside(fn, *words, **more):
+    t = threading.Thread(target=fn, args=words, kwargs=more)
+    t.start()
+    return t
+
+
+def joined():
+    user = {"role": "user", "content": "go"}
+    answer = model("model", [user])
+    call = [b for b in answer["content"] if b["type"] == "tool_use"][0]
+    hook("PreToolUse", call["id"], call["input"]["command"], name="PreToolUse")
+    hook("PermissionRequest", call["id"], call["input"]["command"], name="PermissionRequest")
+    hook("PreToolUse", call["id"], call["input"]["command"] + " more", name="another command")
+    hook("PreToolUse", "t1", "touch own", key="sk-sg-other", name="another key")
+    model("end", [user, {"role": "assistant", "content": answer["content"]},
+                  {"role": "user", "content": [{"type": "tool_result", "tool_use_id": call["id"], "content": "done"}]}])
+
+
+def asks():
+    first = beside(hook, "PermissionRequest", "t1", "touch one", name="one")
+    second = beside(hook, "PermissionRequest", "t1", "touch one", name="one again")
+    first.join(), second.join()
+    hook("PermissionRequest", "t2", "touch two")
+    hook("PermissionRequest", "t3", "touch three")
+    hook("PreToolUse", "t4", "touch four", "codex")
+    hook("BeforeTool", "t5", "touch five", "gemini")
+    hook("tool_call", "t6", "touch six", "plain")
+
+
+def answered_inside():
+    dialog = beside(hook, "PermissionRequest", "t1", "touch one", name="late")
+    wait_for("go")
+    hook("PostToolUse", "t1", "touch one")
+    dialog.join()
+    dialog = beside(hook, "PermissionRequest", "t2", "touch two", name="later")
+    wait_for("go2")
+    model("model", [{"role": "user", "content": "go"}, {"role": "assistant", "content": [{"type": "tool_use", "id": "t2", "name": "Bash", "input": {}}]},
+                    {"role": "user", "content": [{"type": "tool_result", "tool_use_id": "t2", "content": "no", "is_error": True}]}])
+    dialog.join()
+
+
+def gives_up():
+    host, port = proxy.split("//")[1].split(":")
+    s = socket.create_connection((host, int(port)))
+    body = json.dumps({"hook_event_name": "PermissionRequest", "tool_name": "Bash", "tool_use_id": "t1", "tool_input": {"command": "touch one"}}).encode()
+    s.sendall(b"POST /sandglass-hook/claude HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer %s\r\nContent-Length: %d\r\n\r\n" % (key.encode(), len(body)) + body)
+    wait_for("go")
+    s.close()
+
+
+def model_waits():
+    dialog = beside(hook, "PermissionRequest", "t1", "touch one", name="dialog")
+    wait_for("go")
+    call = beside(model, "model", [{"role": "user", "content": "next"}])
+    dialog.join(), call.join()
+
+
+def wait_for(word):
+    """A line that is typed into the terminal."""
+    note("ready", word)
+    for line in sys.stdin:
+        if line.strip() == word:
+            return
+    sys.exit(1)
+
+
+{"joined": joined, "asks": asks, "answered": answered_inside, "gives_up": gives_up, "waits": model_waits}[sys.argv[-1]]()
+note("end", sys.argv[-1])
