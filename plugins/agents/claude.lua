@@ -9,6 +9,18 @@ local function text_of(content)
   end
 end
 
+-- Its hooks ask our proxy: a call that was approved there needs no second answer in its dialog, and an answer there reaches its dialog.
+local function hooks(x)
+  if x.proxy == "" then return nil end
+  local all = {}
+  for _, event in ipairs { "PreToolUse", "PermissionRequest", "PostToolUse", "PostToolUseFailure" } do
+    all[event] = { {
+      matcher = "*", hooks = { { type = "http", url = x.proxy .. "/sandglass-hook/claude", headers = { Authorization = "Bearer " .. x.key }, timeout = 86400 } },
+    } }
+  end
+  return all
+end
+
 return {
   name = "claude", about = "Claude Code (npm @anthropic-ai/claude-code)", program = "claude", versions = "2.1.329, 2.1.197, claude-agent-acp 0.101.0",
   install = "npm install @anthropic-ai/claude-code", speak = "anthropic", host = "api.anthropic.com", provider = "anthropic", model = "sonnet",
@@ -65,7 +77,7 @@ return {
           hasCompletedOnboarding = true, theme = "dark", autoUpdates = false, customApiKeyResponses = { approved = { x.key:sub(-20) }, rejected = p.list {} },
           projects = { [x.cwd] = { hasTrustDialogAccepted = true, hasCompletedProjectOnboarding = true } },
         },
-        [".claude/settings.json"] = p.encode { permissions = { defaultMode = "default" }, theme = "dark" },
+        [".claude/settings.json"] = p.encode { permissions = { defaultMode = "default" }, theme = "dark", hooks = hooks(x) },
       }
     end,
   },

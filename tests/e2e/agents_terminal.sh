@@ -28,7 +28,7 @@ held_now() {
 ran() { [ -n "$(files)" ]; }
 files() { "$sg" tree "$id" 2>/dev/null | grep -oE '\basked\b'; }
 # Some ask in a dialog of their own, too, which a key answers.
-another_is_held() { [ -n "$(held)" ] && [ "$(held)" != "$first" ] || { shows 'Allow once|1\. Yes|Yes, proceed' && press Enter && false; }; }
+another_is_held() { [ -n "$(held)" ] && [ "$(held)" != "$first" ] || { shows 'Allow once|1\. Yes|Yes, proceed' && touch "$t/dialog.$agent" && press Enter && false; }; }
 ended() { events | grep -q '"kind":"session.end"'; }
 
 # agent=model=what its prompt shows
@@ -60,6 +60,7 @@ for row in 'claude=anthropic:m-1=❯|for shortcuts' 'codex=openai:m-1=Ask Codex 
 	press q
 	wait_for 60 another_is_held
 	ok $? "$agent: approved over its interface, it continues"
+	[ "$agent" != claude ] || is "$(ls "$t" | grep -c dialog.claude)" 0 "$agent: its hooks take the approval, it asks nothing itself"
 	"$sg" deny "$(held)" -m 'not today' -S "$id" >"$t/out" 2>&1
 	wait_for 60 shows 'all is done'
 	ok $? "$agent: denied from another terminal, its turn ends"
