@@ -7,6 +7,7 @@
 
 enum {
 	DROP_FROM = 256 << 10, /* pending bytes from which plain lines are dropped */
+	LATER_MAX = 1 << 20,   /* no more is pending */
 	STRING_MAX = 64 << 10, /* the start of a sequence waits for its end up to this length */
 };
 
@@ -69,23 +70,6 @@ void screen_model_settle(struct screen_model *m)
 	m->begun = m->later.len;
 }
 
-/* Keeps only the last SCREEN_MODEL_MAX bytes, from the start of a line or a sequence. */
-static void screen_model_forget(struct screen_model *m, size_t complete)
-{
-	size_t at = m->later.len - SCREEN_MODEL_MAX;
-	while (at < complete && m->later.data[at] != '\n' && m->later.data[at] != '\x1b')
-		at++;
-	if (at >= complete) { /* nothing but a string */
-		screen_model_settle(m);
-		return;
-	}
-	buf_drop(&m->later, at);
-	if (!modes_quiet(&m->fed)) {
-		modes_feed(&m->fed, "\x18", 1);
-		vt_feed(m->vt, "\x18", 1);
-	}
-}
-
 void screen_model_feed(struct screen_model *m, const void *bytes, size_t len)
 {
 	bool margins;
@@ -95,9 +79,9 @@ void screen_model_feed(struct screen_model *m, const void *bytes, size_t len)
 	m->begun = 0;
 	if (m->later.len < m->drop_at)
 		return;
-	size_t complete = screen_model_drop(m, &margins);
-	if (m->later.len > (size_t)SCREEN_MODEL_MAX * 2)
-		screen_model_forget(m, complete);
+	screen_model_drop(m, &margins);
+	if (m->later.len > LATER_MAX)
+		screen_model_settle(m);
 	m->drop_at = m->later.len * 2 > DROP_FROM ? m->later.len * 2 : DROP_FROM;
 }
 

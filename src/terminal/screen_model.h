@@ -1,16 +1,13 @@
 /* A program's screen as made from its output: a repaint, a detach, and the overlay start from it.
  * Output is kept as bytes. It becomes cells only for a paint, a resize, or when the program is
- * silent, and lines that have left the screen are dropped before (plain_lines.h), so that a flood
- * costs little. Of output that is neither silent nor plain for more than SCREEN_MODEL_MAX * 2 bytes
- * the last SCREEN_MODEL_MAX are applied to the screen from before it. */
+ * silent, or when much is pending. Lines that have left the screen are dropped before
+ * (plain_lines.h), so that a flood costs little. */
 #ifndef TERMINAL_SCREEN_MODEL_H
 #define TERMINAL_SCREEN_MODEL_H
 
 #include <stdbool.h>
 
 #include "base/buf.h"
-
-enum { SCREEN_MODEL_MAX = 1 << 20 };
 
 struct screen_model;
 

@@ -28,8 +28,8 @@ enum {
 	QUIET_MS = 20,
 	FLOOD_QUIET_MS = 200,
 	FLOOD = 64 << 10,
-	PAST_MAX = 8 << 20, /* bytes of earlier output that make the screen */
-	SETTLE_MS = 60,	    /* delay of the last output of a program that has stopped */
+	PAST_MAX = 32 << 20, /* bytes of earlier output that make the screen */
+	SETTLE_MS = 60,	     /* delay of the last output of a program that has stopped */
 };
 
 void view_write(struct attached_view *v, const void *bytes, size_t len)

@@ -131,5 +131,18 @@ int main(void)
 	ok(memmem(back.data, back.len, "at last", 7), "of a flood its end is kept");
 	ok(!memmem(back.data, back.len, "xxx", 3), "without what was cleared");
 	screen_model_free(&m);
+
+	m = screen_model_new(24, 80);
+	screen_model_feed(m, "\x1b[?1049h\x1b[1;70Honce", 19);
+	for (unsigned i = 0; i < 200; i++) { /* 4 MB that never touch the first row */
+		CLEANUP(buf_release) struct buf frames = BUF_INIT;
+		while (frames.len < 20000)
+			buf_printf(&frames, "\x1b[%u;1Hframe %u\x1b[K", i % 20 + 3, i);
+		screen_model_feed(m, frames.data, frames.len);
+	}
+	buf_reset(&back);
+	screen_model_paint(m, &back);
+	ok(memmem(back.data, back.len, "once", 4), "a flood of frames keeps what it leaves alone");
+	screen_model_free(&m);
 	return done_testing();
 }
