@@ -45,7 +45,7 @@ UI_SRC := $(filter-out ui/replay_main.c,$(wildcard ui/*.c ui/*/*.c))
 
 EVENTS := $(sort $(wildcard src/*/events.def))
 COMMANDS := $(wildcard src/*/commands*.def)
-EVENT_GEN := $(addprefix $B/gen/,event_kinds.inc event_bodies.inc event_table.inc event_names.inc event_docs.inc events.json)
+EVENT_GEN := $(addprefix $B/gen/,event_kinds.inc event_bodies.inc event_table.inc event_records.inc event_names.inc event_docs.inc events.json)
 GEN := $(EVENT_GEN) $B/gen/commands.inc
 
 # order for the linker: upper before lower

@@ -2,8 +2,8 @@
 --
 --     run_lua schema/events.lua OUT FILE...
 --
--- OUT is a directory: event_kinds.inc, event_bodies.inc, event_table.inc, event_names.inc, event_docs.inc, and events.json
--- are written there, each only if it changes.
+-- OUT is a directory: event_kinds.inc, event_bodies.inc, event_table.inc, event_records.inc, event_names.inc,
+-- event_docs.inc, and events.json are written there, each only if it changes.
 local out, files = arg[1], { table.unpack(arg, 2) }
 
 local structs, events, order = {}, {}, {} -- by name; by number; structs and events in the order of their declaration
@@ -179,6 +179,19 @@ local function c_table()
   return table.concat(c, "\n") .. "\n"
 end
 
+local function c_records()
+  local h = { MADE }
+  for _, n in ipairs(numbers()) do
+    local d = events[n]
+    h[#h + 1] = ([[
+static inline uint64_t record_%s(struct record *r, const struct event *at, const struct %s *body)
+{
+	return record_event(r, EV_%s, at, &desc_%s, body);
+}]]):format(d.c, d.c, upper(d.name), d.c)
+  end
+  return table.concat(h, "\n") .. "\n"
+end
+
 -- names of the fields, for the table of kinds in each session file
 local function brief(d)
   local names = {}
@@ -304,6 +317,7 @@ check()
 write("event_kinds.inc", c_kinds())
 write("event_bodies.inc", c_bodies())
 write("event_table.inc", c_table())
+write("event_records.inc", c_records())
 write("event_names.inc", kinds())
 write("event_docs.inc", docs())
 write("events.json", json_schema())

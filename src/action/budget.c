@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "record/record_event.h"
+
 enum what { USD, TOKENS, TIME, STEPS, ACTIONS, WHAT_NR };
 static const char *const budget_what_name[WHAT_NR] = { "uusd", "tokens", "time_us", "steps",
 						       "actions" };
@@ -107,14 +109,24 @@ static bool budget_used_up(const struct budget *b, int i, int64_t want)
 	return i == STEPS || want ? sum > b->limit[i] : sum >= b->limit[i];
 }
 
-static void budget_event(struct gate *g, const struct budget *b, uint16_t kind, int i)
+static void budget_warned(struct gate *g, const struct budget *b, int i)
 {
-	json_t *body = json_object();
-	json_put_int(body, "budget", (json_int_t)b->id);
-	json_put_str(body, "what", budget_what_name[i]);
-	json_put_int(body, "used", used_of(b, i));
-	json_put_int(body, "limit", b->limit[i]);
-	record_append_json(g->record, kind, b->id, b->agent, 0, 0, body);
+	const char *what = budget_what_name[i];
+	record_ev_budget_warn(g->record, &(struct event){ .cause = b->id, .agent = b->agent },
+			      &(struct ev_budget_warn){ .budget = (int64_t)b->id,
+							.what = { what, strlen(what) },
+							.used = used_of(b, i),
+							.limit = b->limit[i] });
+}
+
+static void budget_emptied(struct gate *g, const struct budget *b, int i)
+{
+	const char *what = budget_what_name[i];
+	record_ev_budget_empty(g->record, &(struct event){ .cause = b->id, .agent = b->agent },
+			       &(struct ev_budget_empty){ .budget = (int64_t)b->id,
+							  .what = { what, strlen(what) },
+							  .used = used_of(b, i),
+							  .limit = b->limit[i] });
 }
 
 /* Warns once at 80 percent. */
@@ -124,7 +136,7 @@ static void budget_warn(struct gate *g, struct budget *b)
 		if (b->limit[i] && !(b->warned >> i & 1) &&
 		    used_of(b, i) >= b->limit[i] - b->limit[i] / 5) {
 			b->warned |= 1u << i;
-			budget_event(g, b, EV_BUDGET_WARN, i);
+			budget_warned(g, b, i);
 		}
 }
 
@@ -133,7 +145,7 @@ static void say_empty(struct gate *g, struct budget *b, int i, uint64_t agent)
 	if (b->empty >> i & 1)
 		return;
 	b->empty |= 1u << i;
-	budget_event(g, b, EV_BUDGET_EMPTY, i);
+	budget_emptied(g, b, i);
 	if (g->ops.on_budget)
 		g->ops.on_budget(g->ops.self, agent, budget_what_name[i]);
 }
@@ -351,7 +363,7 @@ void gate_budget_extend(struct gate *g, uint64_t budget, const struct budget_lim
 	for (int i = 0; i < WHAT_NR; i++) /* too little, or of another kind */
 		if (b->limit[i] && b->used[i] >= b->limit[i] && i != STEPS) {
 			b->empty |= 1u << i;
-			budget_event(g, b, EV_BUDGET_EMPTY, i);
+			budget_emptied(g, b, i);
 		}
 	for (struct action *a = g->all; a; a = a->next)
 		if (a->state == ACTION_HELD && a->reasons & HOLD_BUDGET && fits_now(g, a))

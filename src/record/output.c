@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/leb128.h"
+#include "record/record_event.h"
 #include "record/record_priv.h"
 #include "record/live_token.h"
 
@@ -247,15 +248,19 @@ void record_output_gap(struct record *r, uint64_t action, enum record_stream nr,
 	struct output *o = output_of(r->outputs, action, true);
 	struct stream *s = &o->stream[nr];
 	end_stream(r, o, (int)nr);
-	json_t *body = json_object();
-	json_put_int(body, "stream", (int64_t)nr);
-	json_put_int(body, "off", (int64_t)s->off);
-	json_put_int(body, "bytes", (int64_t)bytes);
-	json_put_str(body, "why", why);
-	s->off += bytes;
 	const struct open_action *open = record_open_action(r, action);
-	record_append_json(r, EV_OUTPUT_GAP, action, open ? open->agent : 0, open ? open->box : 0,
-			   action, body);
+	record_ev_output_gap(r,
+			     &(struct event){ .cause = action,
+					      .agent = open ? open->agent : 0,
+					      .box = open ? open->box : 0,
+					      .action = action },
+			     &(struct ev_output_gap){ .stream = nr,
+						      .has_off = true,
+						      .off = (int64_t)s->off,
+						      .has_bytes = true,
+						      .bytes = (int64_t)bytes,
+						      .why = { why, strlen(why) } });
+	s->off += bytes;
 }
 
 void record_on_output(struct record *r, record_clean_fn *fn, void *self)

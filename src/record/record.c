@@ -6,6 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "record/record_event.h"
 #include "record/record_priv.h"
 #include "wire/event_check.h"
 
@@ -108,17 +109,14 @@ static void note_jump(struct record *r, int64_t off)
 {
 	int64_t us = off - r->clock_off;
 	r->clock_off = off;
-	json_t *body = json_object();
-	json_put_int(body, "us", us);
-	record_append_json(r, EV_CLOCK_JUMP, 0, 0, 0, 0, body);
+	record_ev_clock_jump(r, &(struct event){ 0 }, &(struct ev_clock_jump){ .us = us });
 }
 
 static void note_suspend(struct record *r, int64_t asleep)
 {
-	json_t *body = json_object();
-	json_put_int(body, "us", asleep - r->asleep);
+	int64_t us = asleep - r->asleep;
 	r->asleep = asleep;
-	record_append_json(r, EV_CLOCK_SUSPEND, 0, 0, 0, 0, body);
+	record_ev_clock_suspend(r, &(struct event){ 0 }, &(struct ev_clock_suspend){ .us = us });
 }
 
 static void follow_action(struct record *r, const struct event *ev)

@@ -80,6 +80,13 @@ uint64_t record_append_json(struct record *r, uint16_t kind, uint64_t cause, uin
 	return ++r->nr;
 }
 
+uint64_t record_append(struct record *r, const struct event *ev)
+{
+	struct err err = ERR_INIT;
+	return record_append_json(r, ev->kind, ev->cause, ev->agent, ev->box, ev->action,
+				  json_parse(ev->body, ev->len, "event", &err));
+}
+
 void record_barrier(struct record *r, uint64_t seq, record_done_fn *done, void *self)
 {
 	assert(seq == r->nr); /* the gate asks for it right behind the last event */
