@@ -255,6 +255,7 @@ test-agents: deps
 	@tests/npm/clients.sh $B/clients
 	@SANDGLASS=$(abspath $B/sandglass) tests/e2e/agents.sh
 	@SANDGLASS=$(abspath $B/sandglass) AGENTS_DIR=$(abspath $B/agents) tests/e2e/agents_terminal.sh
+	@SANDGLASS=$(abspath $B/sandglass) AGENTS_DIR=$(abspath $B/agents) tests/e2e/agents_login.sh
 	@SANDGLASS=$(abspath $B/sandglass) LONG=1 tests/e2e/agents_cases.sh
 	@SANDGLASS=$(abspath $B/sandglass) tests/e2e/agents_files.sh
 	@SANDGLASS=$(abspath $B/sandglass) tests/e2e/serve_py.sh

@@ -1,0 +1,80 @@
+#!/usr/bin/env bash
+# Real agents from npm with their maker's subscription login, in their own interface and a sandbox without a network: the prompt is there
+# without a dialog, one turn ends, the vendor's server sees the token, and the sandbox, the recording, and the screen don't.
+. "$(dirname "$0")/lib.sh"
+need_boxes
+need tmux
+need zstd
+command -v node >/dev/null && need python3
+cd "$t" || exit 1
+. "$here/inside/real.bash"
+unset NO_COLOR TMUX ANTHROPIC_API_KEY OPENAI_API_KEY
+mkdir -p vendor
+mux() { tmux -S "$t/tmux.$agent" -f /dev/null "$@"; }
+trap 'mux kill-server 2>/dev/null; stop_model' EXIT
+see() { mux capture-pane -p -t agent >"$t/screen" 2>/dev/null; cat "$t/screen"; }
+shows() { see | grep -qE -- "$1"; } # regular expression
+press() { mux send-keys -t agent "$@"; }
+ended() { events | grep -q '"kind":"session.end"'; }
+vendors_claude() { # its own file, with the token that model.py takes for good
+	mkdir -p "$HOME/.claude"
+	printf '{"claudeAiOauth":{"accessToken":"%s","refreshToken":"grant-REAL","expiresAt":%d000,"scopes":["user:inference"],"subscriptionType":"max"}}' \
+		"$key" $(($(date +%s) + 36000)) >"$HOME/.claude/.credentials.json"
+}
+vendors_codex() {
+	python3 "$here/inside/chatgpt.py" vendor "http://127.0.0.1:$(cat port)" >port2 2>vendor.err &
+	pids="$pids $!"
+	wait_for 30 test -s port2
+	export SANDGLASS_CHATGPT_URL=http://127.0.0.1:$(cat port2)
+	mkdir -p "$HOME/.codex"
+	python3 - >"$HOME/.codex/auth.json" <<'P'
+import base64, json, time
+def jwt(c): return ".".join(base64.urlsafe_b64encode(b).decode().rstrip("=") for b in (b'{"alg":"none"}', json.dumps(c).encode(), b"token-REAL-sig"))
+auth = {"chatgpt_plan_type": "plus", "chatgpt_account_id": "acc-1", "chatgpt_user_id": "user-1"}
+token = jwt({"exp": int(time.time() + 36000), "https://api.openai.com/auth": auth})
+open("vendor/valid", "w").write(token)
+print(json.dumps({"auth_mode": "chatgpt", "OPENAI_API_KEY": None, "tokens": {"id_token": jwt({"email": "me@example.org", "https://api.openai.com/auth": auth}),
+    "access_token": token, "refresh_token": "grant-REAL", "account_id": "acc-1"}}))
+P
+}
+# agent=what its prompt shows
+for row in 'claude=❯|for shortcuts' 'codex=Ask Codex to do anything'; do
+	IFS='=' read -r agent prompt <<<"$row"
+	if [ ! -x "$agents/$agent/node_modules/.bin/$agent" ]; then
+		skip "$agent is not installed: make test-agents (installs the agents from npm into $agents)"
+		continue
+	fi
+	model '[{"text":"all is done"},{"text":"all is done"}]'
+	unset OPENAI_BASE_URL
+	"vendors_$agent"
+	"$sg" login add "$agent" --yes >"$t/out" 2>&1
+	is $? 0 "$agent: its login is added"
+	rm -rf repo && mkdir repo && git -C repo init -q && echo precious >repo/keep.txt && git -C repo add . && git -C repo commit -qm first
+	PATH=$agents/node22/node_modules/node/bin:$agents/$agent/node_modules/.bin:$PATH mux new-session -d -s agent -x 100 -y 30 \
+		"$sg run --agent $agent -i --repo repo 2>run.err; echo status \$?; cat run.err; read x"
+	wait_for 60 shows "$prompt"
+	ok $? "$agent: its prompt is there without a dialog"
+	press 'do the thing'
+	wait_for 20 shows 'do the thing'
+	press Enter
+	wait_for 60 shows 'all is done'
+	ok $? "$agent: a turn of the subscription ends"
+	file=$(ls -t "$HOME"/.local/share/sandglass/sessions/*.glass | head -1)
+	id=$(basename "$file" .glass | sed 's/.*-/s-/')
+	"$sg" stop --now -S "$id" >"$t/out" 2>&1
+	wait_for 60 ended
+	ok $? "$agent: stopped, its session ends"
+	if [ "$agent" = codex ]; then
+		is "$(grep -c '"good": false' vendor/requests)" 0 "$agent: the vendor saw its token with every request"
+		is "$(grep '/responses' vendor/requests | grep -c '"coding": "zstd"' | sed 's/[1-9].*/some/')" some "$agent: and the program's own compressed bytes"
+	else
+		is "$(grep -c '"good": false' log)" 0 "$agent: the vendor saw its token with every request"
+	fi
+	"$sg" verify "$file" >"$t/out" 2>&1
+	ok $? "$agent: the recording verifies"
+	"$sg" tree "$id" -o tree >/dev/null 2>&1
+	is "$(grep -rlaE "$key|token-REAL|grant-REAL" "$file" tree screen 2>/dev/null | wc -l)" 0 "$agent: no token is in the recording, the files, or on the screen"
+	mux kill-server 2>/dev/null
+	rm -rf tree
+done
+finish
