@@ -15,6 +15,12 @@ end
 return {
   name = "gemini", about = "Gemini CLI (npm @google/gemini-cli)", program = "gemini", versions = "0.61.0",
   install = "npm install @google/gemini-cli", speak = "gemini", provider = "gemini", model = "gemini-3.1-pro-preview",
+  host = "cloudcode-pa.googleapis.com",
+  -- what it asks with a login besides the model
+  route = { speak = "gemini", allow = {
+    "POST /v1internal:loadCodeAssist", "POST /v1internal:onboardUser", "POST /v1internal:retrieveUserQuota", "POST /v1internal:listExperiments",
+    "POST /v1internal:fetchAdminControls", "GET /v1internal/operations/*",
+  } },
   argv = function(x)
     local argv = { x.program, "-m", x.model, "-p", x.task, "--yolo", "--output-format", "stream-json", "--skip-trust" }
     if x.again then argv[#argv + 1], argv[#argv + 2] = "--resume", "latest" end
@@ -29,14 +35,21 @@ return {
       if x.chosen then return terminal.words(x, "-m", x.model) end
       return terminal.words(x)
     end,
+    env = function(x)
+      if not x.login then return {} end
+      return {
+        GEMINI_API_KEY = false, GOOGLE_GEMINI_BASE_URL = false, CODE_ASSIST_ENDPOINT = x.url,
+        GOOGLE_GENAI_USE_GCA = "true", GOOGLE_CLOUD_ACCESS_TOKEN = x.key,
+      }
+    end,
   },
   env = function(x)
     return { GEMINI_API_KEY = x.key, GOOGLE_GEMINI_BASE_URL = x.url, GEMINI_CLI_TRUST_WORKSPACE = "true" }
   end,
-  files = function()
+  files = function(x)
     return {
       [".gemini/settings.json"] = p.encode {
-        security = { auth = { selectedType = "gemini-api-key" } }, privacy = { usageStatisticsEnabled = false },
+        security = { auth = { selectedType = x.login and "oauth-personal" or "gemini-api-key" } }, privacy = { usageStatisticsEnabled = false },
         telemetry = { enabled = false }, general = { enableAutoUpdate = false, enableAutoUpdateNotification = false },
       },
     }

@@ -63,7 +63,7 @@ static void model_flow_on_alive(void *self)
 
 static void model_flow_keep_alive(struct flow *f, unsigned ms)
 {
-	if (f->speak == SPEAK_GEMINI || !f->stream)
+	if (f->speak == SPEAK_GEMINI || f->speak == SPEAK_CODE_ASSIST || !f->stream)
 		return;
 	f->alive = f->alive ? f->alive
 			    : loop_timer_new(model_flow_super_of(f)->loop, model_flow_on_alive, f);

@@ -212,7 +212,7 @@ static int refresh_locked(const struct login_kind *k, const json_t *login, const
 		return login_gone(k, out, err);
 	if (token_serves(out, refused))
 		return 0;
-	if (!failed_lately(k->name, out)) {
+	if (k->refresh && !failed_lately(k->name, out)) {
 		struct login_token before = *out;
 		*out = (struct login_token){ 0 };
 		run_refresh(k);

@@ -20,7 +20,8 @@
 struct login_kind {
 	const char *name;
 	const char *file; /* of the vendor's, below HOME */
-	/* program and words that refresh it without a model call; NULL none */
+	/* program and words that refresh it without a model call; NULL: there are none, and the user
+	 * runs `again` when the token has expired */
 	const char *const *refresh;
 	const char *again; /* what a user types when it is gone */
 	/* variable with the address of a gateway that stands for the vendor's host; NULL none */

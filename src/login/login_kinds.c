@@ -74,6 +74,20 @@ static void codex_describe(const json_t *own, json_t *login)
 	json_put_str(login, "account_id", json_str(tokens, "account_id", NULL));
 }
 
+/* --- Gemini CLI: ~/.gemini/oauth_creds.json --------------------------------------------------- */
+
+static const char *gemini_token(const json_t *own, int64_t *expires_us)
+{
+	*expires_us = json_int(own, "expiry_date", 0) * 1000;
+	return json_str(own, "access_token", "");
+}
+
+static void gemini_describe(const json_t *own, json_t *login)
+{
+	CLEANUP(json_release) json_t *claims = jwt_claims(json_str(own, "id_token", ""));
+	json_put_str(login, "account", json_str(claims, "email", NULL));
+}
+
 /* Each asks its vendor for a new token without a call of a model. */
 static const char *const claude_refresh[] = { "claude", "auth", "status", NULL };
 static const char *const codex_refresh[] = { "codex", "doctor", NULL };
@@ -85,5 +99,8 @@ const struct login_kind login_kinds[] = {
 	{ "codex", ".codex/auth.json", codex_refresh, "codex login", "SANDGLASS_CHATGPT_URL",
 	  "OpenAI offers this login for use of Codex by its subscriber. Only the unmodified program 'codex' gets it.",
 	  codex_token, codex_describe },
+	{ "gemini", ".gemini/oauth_creds.json", NULL, "gemini", "CODE_ASSIST_ENDPOINT",
+	  "Google offers this login for use of Gemini CLI by its owner. Only the unmodified program 'gemini' gets it. Its token lives for an hour; a request of 'gemini' on the host renews it.",
+	  gemini_token, gemini_describe },
 };
 const size_t login_kinds_nr = ARRAY_LEN(login_kinds);

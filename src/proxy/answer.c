@@ -434,6 +434,18 @@ static void gemini_event(struct answer *a, const json_t *e)
 	a->complete |= a->stop != NULL;
 }
 
+static void code_assist_event(struct answer *a, const json_t *e)
+{
+	const json_t *part;
+	size_t i;
+	if (json_is_array(e)) {
+		json_array_foreach(e, i, part) code_assist_event(a, part);
+		return;
+	}
+	a->failed |= json_object_get(e, "error") != NULL;
+	gemini_event(a, json_object_get(e, "response"));
+}
+
 /* --- events out of bytes ---------------------------------------------------------------------- */
 
 static void answer_understand(struct answer *a, const json_t *e)
@@ -450,6 +462,9 @@ static void answer_understand(struct answer *a, const json_t *e)
 		break;
 	case SPEAK_GEMINI:
 		gemini_event(a, e);
+		break;
+	case SPEAK_CODE_ASSIST:
+		code_assist_event(a, e);
 		break;
 	case SPEAK_NONE:
 		break;
@@ -533,8 +548,9 @@ static bool only_words(const struct answer *a, const json_t *e)
 	const json_t *choice = json_array_get(json_object_get(e, "choices"), 0);
 	if (a->speak == SPEAK_CHAT)
 		return choice && !json_object_get(choice, "message");
-	return a->speak != SPEAK_GEMINI && (!strcmp(type, "content_block_delta") ||
-					    !strcmp(type, "response.output_text.delta"));
+	return a->speak != SPEAK_GEMINI && a->speak != SPEAK_CODE_ASSIST &&
+	       (!strcmp(type, "content_block_delta") ||
+		!strcmp(type, "response.output_text.delta"));
 }
 
 /* Most events of a stream are the one before with other words: of a text, a thought or the

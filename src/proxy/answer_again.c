@@ -119,6 +119,13 @@ json_t *answer_ask_again(const struct answer *a, const json_t *req, const char *
 		answer_again_gemini(a, list, why);
 		json_object_set_new(again, "contents", list);
 		break;
+	case SPEAK_CODE_ASSIST: {
+		json_t *inner = json_copy(json_object_get(again, "request"));
+		answer_again_gemini(a, list, why);
+		json_object_set_new(inner, "contents", list);
+		json_object_set_new(again, "request", inner);
+		break;
+	}
 	case SPEAK_NONE:
 		json_decref(list);
 		break;

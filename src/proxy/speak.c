@@ -10,7 +10,8 @@ const char *speak_name(enum speak s)
 					    [SPEAK_ANTHROPIC] = "anthropic",
 					    [SPEAK_CHAT] = "openai_chat",
 					    [SPEAK_RESPONSES] = "openai",
-					    [SPEAK_GEMINI] = "gemini" };
+					    [SPEAK_GEMINI] = "gemini",
+					    [SPEAK_CODE_ASSIST] = "gemini" };
 	return name[s];
 }
 
@@ -18,6 +19,13 @@ static bool speak_ends(const char *s, const char *with)
 {
 	size_t n = strlen(s), m = strlen(with);
 	return n >= m && !strcmp(s + n - m, with);
+}
+
+/* /v1internal:verb */
+static const char *code_assist_verb(const char *path)
+{
+	const char *at = strstr(path, "/v1internal:");
+	return at && !strchr(at + 1, '/') ? strchr(at, ':') + 1 : NULL;
 }
 
 /* /v1beta/models/NAME:verb */
@@ -30,7 +38,7 @@ static const char *gemini_verb(const char *path)
 bool speak_path(const char *dialect, const char *method, const char *path, enum speak *out)
 {
 	bool post = !strcmp(method, "POST"), get = !strcmp(method, "GET");
-	const char *verb = gemini_verb(path);
+	const char *verb = gemini_verb(path), *inner = verb ? NULL : code_assist_verb(path);
 	*out = SPEAK_NONE;
 	if (strstr(path, "..") || strchr(path, '%') || strstr(path, "//"))
 		return false;
@@ -48,10 +56,12 @@ bool speak_path(const char *dialect, const char *method, const char *path, enum 
 							     : SPEAK_NONE;
 		return *out != SPEAK_NONE;
 	}
-	if (strcmp(dialect, "gemini") != 0 || !verb)
+	if (strcmp(dialect, "gemini") != 0 || (!verb && !inner))
 		return false;
+	enum speak form = verb ? SPEAK_GEMINI : SPEAK_CODE_ASSIST;
+	verb = verb ? verb : inner;
 	if (!strcmp(verb, "generateContent") || !strcmp(verb, "streamGenerateContent"))
-		*out = SPEAK_GEMINI;
+		*out = form;
 	return *out || !strcmp(verb, "countTokens");
 }
 
@@ -71,7 +81,16 @@ bool speak_credential(const char *name)
 
 static const char *list_key(enum speak s)
 {
-	return s == SPEAK_RESPONSES ? "input" : s == SPEAK_GEMINI ? "contents" : "messages";
+	return s == SPEAK_RESPONSES			     ? "input"
+	       : s == SPEAK_GEMINI || s == SPEAK_CODE_ASSIST ? "contents"
+							     : "messages";
+}
+
+/* What is in the envelope, if there is one. */
+static json_t *speak_inner(enum speak s, const json_t *req)
+{
+	json_t *whole = (json_t *)(uintptr_t)req;
+	return s == SPEAK_CODE_ASSIST ? json_object_get(whole, "request") : whole;
 }
 
 /* Walks JSON text that json_parse has accepted; says where the elements of one list of the
@@ -122,8 +141,8 @@ static void skip_value(struct walk *w)
 	}
 }
 
-/* @w stands at the '[' of the list when it is found. */
-static bool find_list(struct walk *w, const char *key)
+/* @w stands at the value of @key of the object that begins at it when it is found. */
+static bool find_value(struct walk *w, const char *key)
 {
 	size_t n = strlen(key);
 	speak_blanks(w);
@@ -143,7 +162,7 @@ static bool find_list(struct walk *w, const char *key)
 		w->p++;
 		speak_blanks(w);
 		if (it)
-			return w->p < w->end && *w->p == '[';
+			return true;
 		skip_value(w);
 		speak_blanks(w);
 		if (w->p >= w->end || *w->p != ',')
@@ -152,11 +171,18 @@ static bool find_list(struct walk *w, const char *key)
 	}
 }
 
+/* @w stands at the '[' of the list of messages when it is found. */
+static bool find_list(enum speak s, struct walk *w)
+{
+	return (s != SPEAK_CODE_ASSIST || find_value(w, "request")) && find_value(w, list_key(s)) &&
+	       w->p < w->end && *w->p == '[';
+}
+
 void speak_pieces(enum speak s, const char *body, size_t len, speak_piece_fn *piece, void *self)
 {
 	struct walk w = { body, body + len };
 	const char *from = body;
-	if (s != SPEAK_NONE && find_list(&w, list_key(s))) {
+	if (s != SPEAK_NONE && find_list(s, &w)) {
 		w.p++;
 		piece(self, from, (size_t)(w.p - from));
 		from = w.p;
@@ -192,13 +218,14 @@ const char *speak_model(const json_t *req, const char *path)
 
 bool speak_streams(enum speak s, const json_t *req, const char *path)
 {
-	return s == SPEAK_GEMINI ? strstr(path, ":streamGenerateContent") != NULL
-				 : json_flag(req, "stream", false);
+	return s == SPEAK_GEMINI || s == SPEAK_CODE_ASSIST
+		       ? strstr(path, ":streamGenerateContent") != NULL
+		       : json_flag(req, "stream", false);
 }
 
 json_t *speak_messages(enum speak s, const json_t *req)
 {
-	json_t *list = json_object_get(req, list_key(s));
+	json_t *list = json_object_get(speak_inner(s, req), list_key(s));
 	return json_is_array(list) ? list : NULL;
 }
 
@@ -209,11 +236,18 @@ static const char *tool_name(const json_t *t)
 	return name ? name : json_str(t, "type", "?");
 }
 
+/* Also those in an envelope. */
+static const json_t *tools_of(const json_t *req)
+{
+	const json_t *tools = json_object_get(req, "tools");
+	return tools ? tools : json_object_get(json_object_get(req, "request"), "tools");
+}
+
 json_t *speak_tools(const json_t *req)
 {
 	json_t *names = json_array(), *t, *f;
 	size_t i, k;
-	json_array_foreach(json_object_get(req, "tools"), i, t)
+	json_array_foreach(tools_of(req), i, t)
 	{
 		json_t *inner = json_object_get(t, "functionDeclarations");
 		json_array_foreach(inner, k, f)
@@ -234,7 +268,7 @@ json_t *speak_provider_tools(const json_t *req)
 					      "urlContext", "url_context" };
 	json_t *names = json_array(), *t;
 	size_t i;
-	json_array_foreach(json_object_get(req, "tools"), i, t)
+	json_array_foreach(tools_of(req), i, t)
 	{
 		const char *type = json_str(t, "type", "");
 		for (size_t k = 0; k < ARRAY_LEN(begins); k++)
@@ -334,9 +368,9 @@ static void before_text(json_t *o, const char *field, const char *prompt)
 	json_object_set_new(o, field, json_string(all));
 }
 
-void speak_prompt(enum speak s, json_t *req, const char *prompt)
+void speak_prompt(enum speak s, json_t *whole, const char *prompt)
 {
-	json_t *list;
+	json_t *list, *req = speak_inner(s, whole);
 	if (s == SPEAK_ANTHROPIC && json_is_array(list = json_object_get(req, "system"))) {
 		json_array_insert_new(list, 0, text_part("text", prompt));
 	} else if (s == SPEAK_ANTHROPIC) {
@@ -348,7 +382,7 @@ void speak_prompt(enum speak s, json_t *req, const char *prompt)
 		json_put_str(m, "role", "system");
 		json_put_str(m, "content", prompt);
 		json_array_insert_new(list, 0, m);
-	} else if (s == SPEAK_GEMINI) {
+	} else if ((s == SPEAK_GEMINI || s == SPEAK_CODE_ASSIST) && req) {
 		json_t *si = json_object_get(req, "systemInstruction");
 		if (!json_is_object(si))
 			json_put(req, "systemInstruction", si = json_object());

@@ -10,7 +10,16 @@
 #include "base/buf.h"
 #include "base/json.h"
 
-enum speak { SPEAK_NONE, SPEAK_ANTHROPIC, SPEAK_CHAT, SPEAK_RESPONSES, SPEAK_GEMINI };
+/* SPEAK_CODE_ASSIST: requests and answers of Gemini in an envelope, {"model","request":{...}} and
+ * {"response":{...}}, as its programs send them with a login. */
+enum speak {
+	SPEAK_NONE,
+	SPEAK_ANTHROPIC,
+	SPEAK_CHAT,
+	SPEAK_RESPONSES,
+	SPEAK_GEMINI,
+	SPEAK_CODE_ASSIST
+};
 
 const char *speak_name(enum speak s); /* "anthropic" "openai_chat" "openai" "gemini", "" */
 

@@ -132,11 +132,13 @@ static void speak_say_responses(bool stream, bool begun, int items, const char *
 		out, speak_say_pack("{s:s,s:o}", "type", "response.completed", "response", whole));
 }
 
-static void speak_say_gemini(bool stream, const char *text, struct buf *out)
+static void speak_say_gemini(enum speak s, bool stream, const char *text, struct buf *out)
 {
 	json_t *m =
 		speak_say_pack("{s:[{s:{s:s,s:[{s:s}]},s:s,s:i}]}", "candidates", "content", "role",
 			       "model", "parts", "text", text, "finishReason", "STOP", "index", 0);
+	if (s == SPEAK_CODE_ASSIST)
+		m = speak_say_pack("{s:o}", "response", m);
 	if (stream) {
 		speak_say_event(out, m);
 		return;
@@ -159,7 +161,8 @@ void speak_say(enum speak s, bool stream, bool begun, size_t items, const char *
 		speak_say_responses(stream, begun, (int)items, model, text, out);
 		break;
 	case SPEAK_GEMINI:
-		speak_say_gemini(stream, text, out);
+	case SPEAK_CODE_ASSIST:
+		speak_say_gemini(s, stream, text, out);
 		break;
 	case SPEAK_NONE:
 		break;

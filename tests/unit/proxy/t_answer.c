@@ -35,6 +35,9 @@ static const char *const stream[] = {
 	[SPEAK_GEMINI] =
 		"data: {\"candidates\":[{\"content\":{\"parts\":[{\"text\":\"Hi\"}]}}]}\r\n\r\n"
 		"data: {\"candidates\":[{\"content\":{\"parts\":[{\"functionCall\":{\"id\":\"t1\",\"name\":\"Bash\",\"args\":{\"command\":\"ls\"}}}]},\"finishReason\":\"STOP\"}],\"usageMetadata\":{\"promptTokenCount\":7,\"candidatesTokenCount\":5}}\r\n\r\n",
+	[SPEAK_CODE_ASSIST] =
+		"data: {\"response\":{\"candidates\":[{\"content\":{\"parts\":[{\"text\":\"Hi\"}]}}]},\"traceId\":\"t\"}\r\n\r\n"
+		"data: {\"response\":{\"candidates\":[{\"content\":{\"parts\":[{\"functionCall\":{\"id\":\"t1\",\"name\":\"Bash\",\"args\":{\"command\":\"ls\"}}}]},\"finishReason\":\"STOP\"}],\"usageMetadata\":{\"promptTokenCount\":7,\"candidatesTokenCount\":5}}}\r\n\r\n",
 };
 
 static void collect(void *self, const void *bytes, size_t len)
@@ -251,6 +254,50 @@ static void t_pieces(void)
 	ok(all, "the parts of a request are the request, whatever it is");
 }
 
+static void count_pieces(void *self, const char *bytes, size_t len)
+{
+	(void)bytes, (void)len;
+	++*(size_t *)self;
+}
+
+/* Gemini with a login: the request and the answer in an envelope. */
+static void t_envelope(void)
+{
+	static const char body[] = "{\"model\":\"g-1\",\"project\":\"p\",\"request\":{\"contents\":[{\"role\":\"user\"},{\"role\":\"user\"}],"
+				   "\"tools\":[{\"functionDeclarations\":[{\"name\":\"Bash\"}]}]}}";
+	enum speak s;
+	ok(speak_path("gemini", "POST", "/v1internal:streamGenerateContent", &s) && s == SPEAK_CODE_ASSIST, "its path is that of a model");
+	ok(!speak_path("gemini", "POST", "/v1internal:onboardUser", &s) && !speak_path("gemini", "POST", "/v1internal:a/b:generateContent", &s), "others are not");
+	struct err none = ERR_INIT;
+	json_t *req = json_parse(body, strlen(body), "body", &none), *tools = speak_tools(req);
+	is_str(speak_model(req, "/v1internal:generateContent"), "g-1", "its model");
+	is_int(json_array_size(speak_messages(SPEAK_CODE_ASSIST, req)), 2, "its messages");
+	is_str(json_string_value(json_array_get(tools, 0)), "Bash", "its tools");
+	json_decref(tools);
+	CLEANUP(buf_release) struct buf out = BUF_INIT;
+	size_t nr = 0;
+	speak_pieces(SPEAK_CODE_ASSIST, body, strlen(body), pieces_join, &out);
+	speak_pieces(SPEAK_CODE_ASSIST, body, strlen(body), count_pieces, &nr);
+	ok(!strcmp(buf_cstr(&out), body) && nr == 5, "a message is a piece");
+	struct answer a;
+	buf_reset(&out);
+	answer_init(&a, SPEAK_CODE_ASSIST, true, true, NULL);
+	a.pass = collect;
+	a.self = &out;
+	answer_feed(&a, stream[SPEAK_CODE_ASSIST], strlen(stream[SPEAK_CODE_ASSIST]));
+	answer_end(&a);
+	json_t *again = answer_ask_again(&a, req, (const char *const[]){ "not now" });
+	is_int(json_array_size(speak_messages(SPEAK_CODE_ASSIST, again)), 4, "asked again, the call and the refusal follow inside");
+	is_int(json_array_size(speak_messages(SPEAK_CODE_ASSIST, req)), 2, "the request itself stays");
+	is_str(json_str(again, "project", ""), "p", "with its envelope");
+	answer_release(&a);
+	json_decref(again);
+	buf_reset(&out);
+	speak_say(SPEAK_CODE_ASSIST, true, true, 0, "g-1", "stopped", &out);
+	ok(strstr(buf_cstr(&out), "{\"response\":{\"candidates\"") != NULL, "words of ours are in an envelope, too");
+	json_decref(req);
+}
+
 static void t_push(void)
 {
 	struct push p;
@@ -290,7 +337,7 @@ static void t_push(void)
 
 int main(void)
 {
-	for (enum speak s = SPEAK_ANTHROPIC; s <= SPEAK_GEMINI; s++)
+	for (enum speak s = SPEAK_ANTHROPIC; s <= SPEAK_CODE_ASSIST; s++)
 		for (int gate = 0; gate < 2; gate++) {
 			bool all = true;
 			for (size_t at = 0; at <= strlen(stream[s]); at++)
@@ -304,6 +351,7 @@ int main(void)
 	t_learned();
 	t_goes_on();
 	t_pieces();
+	t_envelope();
 	t_push();
 	return done_testing();
 }
