@@ -3,9 +3,7 @@ local launch = require "sandglass.inside.launch"
 local terminal = require "sandglass.inside.terminal"
 local certificate = require "sandglass.inside.certificate"
 local p = require "sandglass.text".sg.json
-local to64 = require "sandglass.runtime".core.to64
-
-local function base64url(s) return (to64(s):gsub("[+/=]", { ["+"] = "-", ["/"] = "_", ["="] = "" })) end
+local jwt = require "sandglass.inside.jwt"
 
 -- Its config when it uses a ChatGPT login: the provider is its own, over https to its maker's host, where our proxy ends TLS.
 local function login_config(x)
@@ -23,21 +21,11 @@ trust_level = "trusted"
 ]]):format(x.chosen and ("model = %q"):format(x.model) or "")
 end
 
-local FAR = 4102444800   -- a token that expires then is never refreshed
-
--- A JWT that the program takes for its login; the proxy knows it by its last part.
-local function jwt(x, claims)
-  claims.exp, claims["https://api.openai.com/auth"] = FAR, {
-    chatgpt_plan_type = x.login.plan, chatgpt_account_id = x.login.account_id, chatgpt_user_id = "user-sandglass",
-  }
-  return base64url(p.encode { alg = "none", typ = "JWT" }) .. "." .. base64url(p.encode(claims)) .. "." .. x.key
-end
-
 local function login_file(x)
   return p.encode {
     auth_mode = "chatgpt", OPENAI_API_KEY = p.null, last_refresh = "2099-01-01T00:00:00Z",
     tokens = {
-      id_token = jwt(x, { email = x.login.account }), access_token = jwt(x, {}), refresh_token = "none", account_id = x.login.account_id,
+      id_token = jwt.placeholder(x, { email = x.login.account }), access_token = jwt.placeholder(x, {}), refresh_token = "none", account_id = x.login.account_id,
     },
   }
 end

@@ -1,6 +1,7 @@
 -- pi. It never asks anybody: the proxy is where its calls are judged. Its exit status says nothing about errors.
 local p = require "sandglass.text".sg.json
 local terminal = require "sandglass.inside.terminal"
+local jwt = require "sandglass.inside.jwt"
 
 local function last_text(messages)
   local m = type(messages) == "table" and messages[#messages]
@@ -14,6 +15,7 @@ end
 return {
   name = "pi", about = "pi (npm @earendil-works/pi-coding-agent)", program = "pi", versions = "0.87.1, 0.74.2",
   install = "npm install @earendil-works/pi-coding-agent", speak = "openai", provider = "openai-chat", model = "gpt-5",
+  host = "chatgpt.com", route = { speak = "openai" },
   argv = function(x)
     local argv = { x.program, "-p", "--mode", "json", "--provider", "sandglass", "--model", x.model }
     if x.again then argv[#argv + 1] = "--continue" end
@@ -35,7 +37,21 @@ return {
     },
   },
   terminal = {
-    again = { "--continue" }, kept = ".pi/agent/sessions", argv = function(x) return terminal.words(x, "--provider", "sandglass", "--model", x.model) end },
+    again = { "--continue" }, kept = ".pi/agent/sessions", 
+    argv = function(x)
+      if not x.login then return terminal.words(x, "--provider", "sandglass", "--model", x.model) end
+      if x.chosen then return terminal.words(x, "--provider", "openai-codex", "--model", x.model) end
+      return terminal.words(x, "--provider", "openai-codex")
+    end,
+    files = function(x)
+      if not x.login then return {} end
+      local entry = { type = "oauth", refresh = "none", access = jwt.placeholder(x, {}), expires = 4102444800000, accountId = x.login.account_id }
+      return {
+        [".pi/agent/auth.json"] = p.encode { ["openai-codex"] = entry },
+        [".pi/agent/models.json"] = p.encode { providers = { ["openai-codex"] = { baseUrl = x.url .. "/backend-api" } } },
+      }
+    end,
+  },
   env = function() return { PI_OFFLINE = "1", PI_TELEMETRY = "0" } end,
   files = function(x)
     return {

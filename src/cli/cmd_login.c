@@ -93,10 +93,13 @@ int cmd_login(struct cmd_ctx *ctx)
 	if (strcmp(verb, "add") != 0 && strcmp(verb, "rm") != 0)
 		return cmd_usage(ctx, "expected ls, add, or rm, got '%s'", verb);
 	if (!name)
-		return cmd_usage(ctx, "missing argument: NAME (claude, codex, gemini)");
+		return cmd_usage(ctx,
+				 "missing argument: NAME (claude, codex, gemini, opencode, pi)");
 	const struct login_kind *k = login_kind_find(name);
 	if (!k)
-		return cmd_usage(ctx, "unknown login '%s'; known: claude, codex, gemini", name);
+		return cmd_usage(ctx,
+				 "unknown login '%s'; known: claude, codex, gemini, opencode, pi",
+				 name);
 	if (!strcmp(verb, "add"))
 		return login_new(ctx, k);
 	if (login_remove(name, &err) < 0)

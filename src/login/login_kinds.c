@@ -88,6 +88,37 @@ static void gemini_describe(const json_t *own, json_t *login)
 	json_put_str(login, "account", json_str(claims, "email", NULL));
 }
 
+/* --- OpenCode: ~/.local/share/opencode/auth.json, its entry for ChatGPT ------------------------- */
+
+static const char *opencode_token(const json_t *own, int64_t *expires_us)
+{
+	const json_t *openai = json_object_get(own, "openai");
+	bool oauth = !strcmp(json_str(openai, "type", ""), "oauth");
+	*expires_us = json_int(openai, "expires", 0) * 1000;
+	return oauth ? json_str(openai, "access", "") : "";
+}
+
+static void opencode_describe(const json_t *own, json_t *login)
+{
+	json_put_str(login, "account_id",
+		     json_str(json_object_get(own, "openai"), "accountId", NULL));
+}
+
+/* --- pi: ~/.pi/agent/auth.json, its entry for ChatGPT ------------------------------------------ */
+
+static const char *pi_token(const json_t *own, int64_t *expires_us)
+{
+	const json_t *codex = json_object_get(own, "openai-codex");
+	*expires_us = json_int(codex, "expires", 0) * 1000;
+	return json_str(codex, "access", "");
+}
+
+static void pi_describe(const json_t *own, json_t *login)
+{
+	json_put_str(login, "account_id",
+		     json_str(json_object_get(own, "openai-codex"), "accountId", NULL));
+}
+
 /* Each asks its vendor for a new token without a call of a model. */
 static const char *const claude_refresh[] = { "claude", "auth", "status", NULL };
 static const char *const codex_refresh[] = { "codex", "doctor", NULL };
@@ -102,5 +133,11 @@ const struct login_kind login_kinds[] = {
 	{ "gemini", ".gemini/oauth_creds.json", NULL, "gemini", "CODE_ASSIST_ENDPOINT",
 	  "Google offers this login for use of Gemini CLI by its owner. Only the unmodified program 'gemini' gets it. Its token lives for an hour; a request of 'gemini' on the host renews it.",
 	  gemini_token, gemini_describe },
+	{ "opencode", ".local/share/opencode/auth.json", NULL, "opencode", "SANDGLASS_CHATGPT_URL",
+	  "This is the ChatGPT login of OpenCode, a program that is not OpenAI's: whether your plan permits it is between you and OpenAI. Only the program 'opencode' gets it. A request of 'opencode' on the host renews its token.",
+	  opencode_token, opencode_describe },
+	{ "pi", ".pi/agent/auth.json", NULL, "pi", "SANDGLASS_CHATGPT_URL",
+	  "This is the ChatGPT login of pi, a program that is not OpenAI's: whether your plan permits it is between you and OpenAI. Only the program 'pi' gets it. A request of 'pi' on the host renews its token.",
+	  pi_token, pi_describe },
 };
 const size_t login_kinds_nr = ARRAY_LEN(login_kinds);

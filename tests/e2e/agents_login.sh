@@ -30,11 +30,28 @@ vendors_gemini() {
 	printf token-REAL-g >vendor/valid
 	printf '{"access_token":"token-REAL-g","refresh_token":"grant-REAL","token_type":"Bearer","expiry_date":%d000}' $(($(date +%s) + 3500)) >"$HOME/.gemini/oauth_creds.json"
 }
-vendors_codex() {
+chatgpt() {
 	python3 "$here/inside/chatgpt.py" vendor "http://127.0.0.1:$(cat port)" >port2 2>vendor.err &
 	pids="$pids $!"
 	wait_for 30 test -s port2
 	export SANDGLASS_CHATGPT_URL=http://127.0.0.1:$(cat port2)
+}
+vendors_opencode() {
+	chatgpt
+	mkdir -p "$HOME/.local/share/opencode"
+	printf token-REAL-o >vendor/valid
+	printf '{"openai":{"type":"oauth","access":"token-REAL-o","refresh":"grant-REAL","expires":%d000,"accountId":"acc-1"}}' $(($(date +%s) + 36000)) \
+		>"$HOME/.local/share/opencode/auth.json"
+}
+vendors_pi() {
+	chatgpt
+	mkdir -p "$HOME/.pi/agent"
+	printf token-REAL-p >vendor/valid
+	printf '{"openai-codex":{"type":"oauth","access":"token-REAL-p","refresh":"grant-REAL","expires":%d000,"accountId":"acc-1"}}' $(($(date +%s) + 36000)) \
+		>"$HOME/.pi/agent/auth.json"
+}
+vendors_codex() {
+	chatgpt
 	mkdir -p "$HOME/.codex"
 	python3 - >"$HOME/.codex/auth.json" <<'P'
 import base64, json, time
@@ -47,7 +64,7 @@ print(json.dumps({"auth_mode": "chatgpt", "OPENAI_API_KEY": None, "tokens": {"id
 P
 }
 # agent=what its prompt shows
-for row in 'claude=❯|for shortcuts' 'codex=Ask Codex to do anything' 'gemini=Type your message'; do
+for row in 'claude=❯|for shortcuts' 'codex=Ask Codex to do anything' 'gemini=Type your message' 'opencode=Ask anything' 'pi=0\.0%/'; do
 	IFS='=' read -r agent prompt <<<"$row"
 	if [ ! -x "$agents/$agent/node_modules/.bin/$agent" ]; then
 		skip "$agent is not installed: make test-agents (installs the agents from npm into $agents)"
