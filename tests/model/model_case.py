@@ -6,7 +6,8 @@ from model_git import ENV, contents, git, put, read_tree, sh
 NAMES = [b"a.txt", b"b.txt", b"src/c.c", b"src/deep/d.h", b"e e.md", b"caf\xc3\xa9", b"f\xff.bin", b"new\nline", b"-dash", b"q'uote\"", b"g.txt",
          b"h/i/j", b"k$x", b"l;m", b"tab\there", b"\xf0\x9f\x98\x80.txt", b"back\\slash", b"trail ", b"~tilde", b"star*[x]", b"n" * 250]
 FRESH = [b"n1", b"src/n2.c", b"n dir/n3", b"n\xfe4", b"deep/er/n5", b"n\n6", b"\xf0\x9f\x8e\x89/n7"]
-DIRS = [b"repo", b"repo", b"r\xe9po", b"re po\xff\n"]
+DIRS = [b"repo", b"repo", b"r\xe9po", b"re po\xff"]
+LINES = ["plain", "unborn", "none", "subdir", "nested", "detached", "packed", "sparse"]  # git names no other directory in a file
 LAYOUTS = ["plain", "plain", "plain", "unborn", "none", "subdir", "worktree", "submodule", "submodule", "nested", "detached", "packed", "separate",
            "bare-worktree", "sparse", "shallow", "partial", "alternates", "linked"]
 CONFIGS = ["", "autocrlf", "excludes", "input", "attributes"]
@@ -78,7 +79,8 @@ class Case:
         git(at, "commit", "-qm", text)
 
     def make(self):
-        r, root = self.r, os.path.join(self.top, self.apart.choice(DIRS))
+        r, name = self.r, self.apart.choice(DIRS)
+        root = os.path.join(self.top, name + b"\n" if name[2:3] == b" " and self.layout in LINES else name)
         self.dir = self.root = root
         if self.layout == "none":
             os.makedirs(root)
