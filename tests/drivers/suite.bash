@@ -31,6 +31,29 @@ conform() { # kind, name, the box as JSON: the suite that every kind must pass
 	unlike "$("$SANDGLASS" events "$id" --json)" '"kind":"snapshot.failed"' "$2: no snapshot failed"
 	"$SANDGLASS" verify "$id" >"$t/out" 2>&1
 	is $? 0 "$2: the record verifies"
+	one_name "$1" "$2" "${3:-{\}}"
+}
+# Sandboxes of one name, one after the other and in two sessions, share no file.
+one_name() { # kind, name, the box as JSON
+	mkdir -p "$t/one" && cd "$t/one" || return
+	printf 'return require("sandglass.policy").rules { default = "allow" }\n' >any.lua
+	cat >one.lua <<-L
+		local sg = require "sandglass"
+		local how = sg.json.decode [[$3]]
+		how.name, how.backend = "same", "$1"
+		for i = 1, 2 do
+		  local box = assert(sg.sandbox(how))
+		  print("saw " .. (box:read "left" or "nothing"))
+		  assert(box:write("left", "work " .. i))
+		  print("has " .. box:read "left")
+		  box:close()
+		  sg.sleep(0.1)
+		end
+	L
+	for _ in 1 2; do timeout "${LONG:+1}200" "$SANDGLASS" run --no-tui --policy any.lua one.lua </dev/null; done >"$t/out" 2>&1
+	is "$(grep -oE '(saw|has) (nothing|work [12])' "$t/out" | xargs)" \
+		'saw nothing has work 1 saw nothing has work 2 saw nothing has work 1 saw nothing has work 2' "$2: sandboxes of one name share nothing"
+	cd "$t" || return
 }
 
 # A real sshd on a port of its own, for the user that runs the test: $t/ssh/config is what ssh takes to get there ("there"),
