@@ -27,6 +27,22 @@ for o in map(json.loads, sys.stdin):
     if o.get("name") == sys.argv[1]: print(json.dumps(o[sys.argv[2]]))' "$@"
 }
 
+# A large file goes there and back in pieces; the script's other task continues meanwhile.
+head -c 9000000 /dev/urandom >large
+cat >large.lua <<'L'
+local sg = require "sandglass"
+local box <close> = sg.sandbox { backend = "./free.lua", name = "far" }
+local busy, turns = true, 0
+sg.spawn(function() while busy do sg.sleep(0.01); turns = turns + 1 end end)
+assert(box:put("large", "large"))
+local there = turns
+assert(box:get("large", "back"))
+busy = false
+assert(there > 5 and turns > there + 5, there .. " and " .. turns)
+L
+run large.lua
+is "$? $(cmp large back 2>&1)" '0 ' 'a large file returns as it was, and does not hold the script'
+
 # One agent opens a box of its own; its neighbor has none.
 cat >two.lua <<'L'
 local sg = require "sandglass"

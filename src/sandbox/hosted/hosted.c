@@ -28,9 +28,10 @@ struct remote_op *hosted_ask(struct remote *r, const char *fn, json_t *args,
 
 /* --- files: each verb is one text, or several for large files --- */
 
-/* The size of one piece, as a plugin's little memory holds it several times; a file that changes
- * between two pieces is read again at most this often. */
-enum { READ_AT_ONCE = 2 << 20, WHOLE_MAX = 4 << 20, READ_ANEW = 3 };
+/* The size of one piece, as a plugin's little memory holds it several times, and the loop handles a
+ * piece at once; a file that changes between two pieces is read again at most this often. The bytes
+ * of a large file are encoded by a worker. */
+enum { READ_AT_ONCE = 2 << 20, WHOLE_MAX = 1 << 20, READ_ANEW = 3, ENCODE_HERE = 256 << 10 };
 
 struct file {
 	struct remote *remote;
@@ -47,6 +48,7 @@ struct file {
 	bool another;	      /* which was another one by then */
 	unsigned anew;	      /* it has been read again so often */
 	json_t *stat, *stats; /* of the file; of the entries of a directory */
+	json_t *result;	      /* a worker adds data; owned */
 	struct err err;
 };
 
@@ -178,6 +180,18 @@ static json_t *hosted_entries(struct file *f)
 	return result;
 }
 
+static void hosted_encode(void *self)
+{
+	struct file *f = self;
+	json_put_bytes(f->result, "data", buf_cstr(&f->data), f->data.len);
+}
+
+static void hosted_encoded(void *self)
+{
+	struct file *f = self;
+	file_end(f, take(&f->result), NULL);
+}
+
 static void hosted_end(void *self, const struct err *err);
 
 static const struct script_how hosted_how = { .make = hosted_make,
@@ -227,9 +241,17 @@ static void hosted_end(void *self, const struct err *err)
 	json_t *result = f->what == FILE_LIST ? hosted_entries(f)
 			 : f->stat	      ? json_incref(f->stat)
 					      : json_object();
-	if (f->what == FILE_READ)
-		json_put_bytes(result, "data", buf_cstr(&f->data), f->data.len);
-	file_end(f, result, NULL);
+	if (f->what != FILE_READ) {
+		file_end(f, result, NULL);
+		return;
+	}
+	f->result = result;
+	if (f->data.len > ENCODE_HERE) {
+		loop_job_run(f->remote->loop, hosted_encode, hosted_encoded, f);
+		return;
+	}
+	hosted_encode(f);
+	hosted_encoded(f);
 }
 
 /* Sends a large file unchanged, if the provider takes files. */

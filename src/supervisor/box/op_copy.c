@@ -15,7 +15,10 @@ struct copy {
 	struct copy *next; /* of those that wait for the disk */
 	struct super *s;
 	struct action *action;
-	char *host;
+	char *host, *path; /* path: in the sandbox */
+	json_t *result;	   /* get: what the sandbox has answered; owned */
+	struct buf data;   /* put: what the host file holds */
+	mode_t mode;
 	size_t len;
 	struct err err;
 };
@@ -26,11 +29,19 @@ static mode_t op_copy_plain(mode_t mode)
 	return (mode & 0755) | 0600;
 }
 
+static void op_copy_free(struct copy *cp)
+{
+	free(cp->host);
+	free(cp->path);
+	json_decref(cp->result);
+	buf_release(&cp->data);
+	free(cp);
+}
+
 static void copy_end(struct copy *cp, json_t *body, const struct err *err)
 {
 	struct action *a = cp->action;
-	free(cp->host);
-	free(cp);
+	op_copy_free(cp);
 	if (!a)
 		json_decref(body);
 	else if (err)
@@ -52,8 +63,8 @@ static void put_done(void *self, json_t *result, const struct err *err)
 	copy_end(cp, err ? NULL : bytes_body((size_t)json_int(result, "size", 0)), err);
 }
 
-/* --- Files from the sandbox are on disk before their action ends. Many at once (a directory) share
- * one sync of the file system: each is written before the worker starts. --- */
+/* --- Files from the sandbox are on disk before their action ends. A worker decodes and writes them,
+ * as a large one takes long. Many at once (a directory) share one sync of the file system. --- */
 
 struct flush {
 	struct loop *loop;
@@ -74,12 +85,29 @@ static int op_copy_flush_one(struct copy *cp, bool all)
 	return 0;
 }
 
+static void op_copy_write(struct copy *cp)
+{
+	CLEANUP(buf_release) struct buf data = BUF_INIT;
+	if (file_whole(cp->result, cp->path, &data, &cp->err) < 0)
+		return;
+	cp->len = data.len;
+	if (file_write_renamed(cp->host, buf_cstr(&data), data.len,
+			       op_copy_plain((mode_t)json_int(cp->result, "mode", 0644)),
+			       &cp->err) < 0 &&
+	    !cp->err.code)
+		err_set(&cp->err, ERR_IO, "can't write '%s'", cp->host);
+}
+
 static void flush_work(void *self)
 {
 	struct flush *f = self;
 	dev_t synced = 0;
+	for (struct copy *cp = f->batch; cp; cp = cp->next)
+		op_copy_write(cp);
 	for (struct copy *cp = f->batch; cp; cp = cp->next) {
 		struct stat st;
+		if (cp->err.code)
+			continue;
 		bool many = f->batch->next != NULL, known = many && lstat(cp->host, &st) == 0;
 		if (known && st.st_dev == synced)
 			continue;
@@ -129,8 +157,7 @@ void op_copy_leave(void)
 	}
 	for (struct copy *cp; (cp = op_copy_unflushed);) {
 		op_copy_unflushed = cp->next;
-		free(cp->host);
-		free(cp);
+		op_copy_free(cp);
 	}
 	unflushed_last = &op_copy_unflushed;
 }
@@ -138,23 +165,40 @@ void op_copy_leave(void)
 static void get_done(void *self, json_t *result, const struct err *err)
 {
 	struct copy *cp = self;
-	CLEANUP(buf_release) struct buf data = BUF_INIT;
-	struct err why = ERR_INIT;
-	if (!err && file_whole(result, action_spec(cp->action)->path, &data, &why) < 0)
-		err = &why;
-	if (!err &&
-	    file_write_renamed(cp->host, buf_cstr(&data), data.len,
-			       op_copy_plain((mode_t)json_int(result, "mode", 0644)), &why) < 0)
-		err = &why;
 	if (err) {
 		copy_end(cp, NULL, err);
 		return;
 	}
-	cp->len = data.len;
+	cp->result = json_incref(result);
 	cp->s->background++; /* the session stays until the disk has it */
 	*unflushed_last = cp;
 	unflushed_last = &cp->next;
 	flush_begin(cp->s->loop);
+}
+
+static void op_copy_read(void *self)
+{
+	struct copy *cp = self;
+	if (file_read(cp->host, &cp->data, BOX_FILE_MAX, &cp->err) < 0 && !cp->err.code)
+		err_set(&cp->err, ERR_IO, "cannot read '%s'", cp->host);
+}
+
+static void op_copy_send(void *self)
+{
+	struct copy *cp = self;
+	struct super *s = cp->s;
+	struct box *b = boxes_get(s->boxes, action_spec(cp->action)->box);
+	if (!b && !cp->err.code)
+		err_set(&cp->err, ERR_CLOSED, "the sandbox has ended");
+	if (cp->err.code) {
+		struct err err = cp->err;
+		copy_end(cp, NULL, &err);
+	} else {
+		b->driver->write(b, cp->path, buf_cstr(&cp->data), cp->data.len, (int)cp->mode,
+				 put_done, cp);
+	}
+	s->background--;
+	super_maybe_finish(s);
 }
 
 static void op_copy_start(void *self, struct action *a)
@@ -163,7 +207,6 @@ static void op_copy_start(void *self, struct action *a)
 	const struct action_spec *spec = action_spec(a);
 	struct box *b = boxes_get(s->boxes, spec->box);
 	struct err err = ERR_INIT;
-	CLEANUP(buf_release) struct buf data = BUF_INIT;
 	struct stat st = { .st_mode = S_IFREG };
 	int rc = b ? 0 : err_set(&err, ERR_CLOSED, "the sandbox has ended");
 	if (rc == 0)
@@ -172,8 +215,6 @@ static void op_copy_start(void *self, struct action *a)
 		rc = err_sys(&err, "cannot read '%s'", spec->host_path);
 	if (rc == 0 && !S_ISREG(st.st_mode)) /* a pipe would be waited for */
 		rc = err_set(&err, ERR_INVALID, "'%s' is not a file", spec->host_path);
-	if (rc == 0 && spec->kind == ACT_PUT)
-		rc = file_read(spec->host_path, &data, BOX_FILE_MAX, &err);
 	if (rc < 0) {
 		action_fail(a, &err);
 		return;
@@ -182,11 +223,14 @@ static void op_copy_start(void *self, struct action *a)
 	cp->s = s;
 	cp->action = a;
 	cp->host = mem_strdup(spec->host_path);
-	if (spec->kind == ACT_PUT)
-		b->driver->write(b, spec->path, buf_cstr(&data), data.len,
-				 (int)op_copy_plain(st.st_mode), put_done, cp);
-	else
+	cp->path = mem_strdup(spec->path);
+	cp->mode = op_copy_plain(st.st_mode);
+	if (spec->kind == ACT_GET) {
 		b->driver->read(b, spec->path, BOX_FILE_MAX, get_done, cp);
+		return;
+	}
+	s->background++; /* the worker needs it */
+	loop_job_run(s->loop, op_copy_read, op_copy_send, cp);
 }
 
 static void op_copy_cancel(void *self, struct action *a, const char *how)
