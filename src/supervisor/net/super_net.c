@@ -70,9 +70,10 @@ void net_env(struct strv *env)
 	static const char *const fixed[] = {
 		"NO_PROXY=localhost,127.0.0.1,::1", "no_proxy=localhost,127.0.0.1,::1",
 		"NODE_USE_ENV_PROXY=1", /* else fetch and http of node read none of the above */
-		/* ssh reads no proxy variable */
-		"GIT_SSH_COMMAND=ssh -o 'ProxyCommand=" MACHINE_TOOL " " TOOL_OPTION
-		" connect %h %p'"
+		/* ssh reads no proxy variable. The second place is that of a container. */
+		"GIT_SSH_COMMAND=ssh -o 'ProxyCommand=sh -c \"for g in " MACHINE_TOOL
+		" /.sandglass/guest; do [ ! -x \\$g ] || exec \\$g " TOOL_OPTION
+		" connect %h %p; done\"'"
 	};
 	for (size_t i = 0; i < ARRAY_LEN(name); i++) {
 		CLEANUP(free_ptr)
