@@ -36,7 +36,7 @@ static const char figures_sql[] =
 	"total(json_extract(body,'$.cost.uusd')) FILTER (WHERE kind=202),"
 	"count(*) FILTER (WHERE (kind=431 AND json_extract(body,'$.cost_unknown')) OR (kind=202 AND json_extract(body,'$.cost.open_us')>0 "
 	"AND json_extract(body,'$.cost.uusd') IS NULL) OR (kind=134 AND json_extract(body,'$.imported') AND "
-	"json_extract(body,'$.used.uusd') IS NULL)) FROM event) a,"
+	"json_extract(body,'$.used.uusd') IS NULL) OR (kind=400 AND json_extract(body,'$.model')='outside')) FROM event) a,"
 	"(SELECT total(dur) FILTER (WHERE kind='model'),total(dur) FILTER (WHERE kind IN ('exec','shell','read','write','edit')),"
 	"total(cost) FILTER (WHERE kind<>'model') FROM "
 	"(SELECT json_extract(e.body,'$.dur_us') AS dur,json_extract(e.body,'$.cost_uusd') AS cost,json_extract(r.body,'$.kind') AS kind FROM event e JOIN event r ON "

@@ -20,6 +20,8 @@ for agent in gemini copilot cursor; do
 		"$agent: allowed, denied with the rule's text, and blocked when its hook is killed or missing"
 	is "$(results $agent)" 'hi there' "$agent: the result of the allowed call is recorded once"
 	is "$(actions $agent)" 'exec exec exec' "$agent: its shell calls are commands"
+	is "$("$sg" ls --json | jq -c --arg name $agent '.. | objects | select(.name == $name) | [.cost_uusd, .cost_unknown]' | head -1)" '[null,true]' \
+		"$agent: its cost is unknown, not 0"
 done
 if command -v node >/dev/null; then
 	"$sg" hook settings opencode >plugin.mjs 2>out

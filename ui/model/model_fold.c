@@ -128,7 +128,10 @@ static void agent_start(struct model *m, const struct event *ev, const json_t *o
 		.since_us = ev->ts_us,
 		.interactive = json_flag(o, "interactive", false),
 		.limits = model_fold_limits_of(json_object_get(o, "limits")),
+		/* its program calls models that nobody here sees */
+		.cost_unknown = strcmp(json_str(o, "model", ""), "outside") == 0,
 	};
+	m->cost_unknown |= m->agent[m->nr_agents - 1].cost_unknown;
 }
 
 static void agent_end(struct model_agent *a, const struct event *ev, const json_t *o)
