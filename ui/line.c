@@ -204,8 +204,7 @@ static void print_preview(struct line *l, const struct model_action *act, struct
 		return;
 	for (size_t i = 1; i < t.nr; i++) { /* the first says what stands above it already */
 		CLEANUP(buf_release) struct buf row = BUF_INIT;
-		for (uint32_t k = 0; k < t.row[i].nr; k++)
-			buf_puts(&row, text_glyph(&t.row[i], k).s);
+		text_row_plain(&t.row[i], &row);
 		fprintf(l->out, "  %s ",
 			t.row[i].gutter && *t.row[i].gutter ? t.row[i].gutter : " ");
 		line_print_safe(l->out, buf_cstr(&row));

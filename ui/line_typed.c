@@ -304,10 +304,9 @@ static void tell_more(struct line *l)
 	approval_text(&t, l->s, &info, 0, &end);
 	fprintf(l->out, "(%s)\n", info.counts ? info.counts : "");
 	for (size_t i = 0; i < t.nr; i++) {
-		fprintf(l->out, "%-5s", t.row[i].gutter ? t.row[i].gutter : "");
-		for (uint32_t k = 0; k < t.row[i].nr; k++)
-			fputs(text_glyph(&t.row[i], k).s, l->out);
-		fputc('\n', l->out);
+		CLEANUP(buf_release) struct buf row = BUF_INIT;
+		text_row_plain(&t.row[i], &row);
+		fprintf(l->out, "%-5s%s\n", t.row[i].gutter ? t.row[i].gutter : "", buf_cstr(&row));
 	}
 	fputs(line_choices, l->out);
 	line_show_prompt(l);

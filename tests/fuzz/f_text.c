@@ -13,8 +13,10 @@ static void check(const struct text *t)
 {
 	for (size_t i = 0; i < t->nr; i++) {
 		int width = t->row[i].flush ? 0 : t->gutter;
-		for (uint32_t k = 0; k < t->row[i].nr; k++)
-			width += t->row[i].glyph[k].width;
+		struct text_walk w = text_walk_row(&t->row[i]);
+		struct glyph g;
+		while (text_walk_next(&w, &g))
+			width += g.width;
 		if (width > t->width)
 			abort();
 	}

@@ -13,7 +13,7 @@
 #include "ui/term/fmt.h"
 #include "ui/frame/ui.h"
 
-enum { OUTPUT_MAX = 4 << 20 };
+enum { OUTPUT_MAX = 1 << 20 };
 
 /* For a view without its own text: the text on the screen, without the lines at the bottom. */
 static void screen_text(struct ui *ui, struct buf *out)

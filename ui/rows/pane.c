@@ -11,10 +11,45 @@
 
 /* --- output ----------------------------------------------------------------------------------- */
 
+/* Lines of one stream that are shown at first: each takes memory, an empty one too. A text that
+ * grows may have twice as many. */
+enum { LINES_MAX = 1 << 15 };
+
+/* Bytes of the first @max lines. */
+static size_t pane_head_lines(const char *p, size_t len, size_t max)
+{
+	const char *end = p + len, *nl = p;
+	while (max > 0 && nl < end && (nl = memchr(nl, '\n', (size_t)(end - nl)))) {
+		nl++;
+		max--;
+	}
+	return nl && max == 0 ? (size_t)(nl - p) : len;
+}
+
+/* Bytes of the last @max lines. */
+static size_t pane_tail_lines(const char *p, size_t len, size_t max)
+{
+	const char *nl = p + len;
+	while (nl && max > 0) {
+		nl = memrchr(p, '\n', (size_t)(nl - p));
+		max--;
+	}
+	return nl ? (size_t)(p + len - nl) - 1 : len;
+}
+
+static size_t pane_count_lines(const char *p, size_t len)
+{
+	size_t n = 0;
+	for (const char *end = p + len; (p = memchr(p, '\n', (size_t)(end - p))); p++)
+		n++;
+	return n;
+}
+
 struct feeding {
 	struct text *t;
 	uint64_t left[3]; /* bytes of each stream that had come by the cursor */
 	uint64_t room;	  /* bytes that are shown still */
+	size_t lines;	  /* lines that are shown still */
 	int stream;
 	unsigned flags;
 	bool begun;
@@ -29,8 +64,11 @@ static bool feed_run(void *self, int stream, int64_t ts_us, const void *bytes, s
 		len = (size_t)f->left[which];
 	if (f->room < len)
 		len = (size_t)f->room;
-	f->left[which] -= len;
-	f->room -= len;
+	size_t fit = pane_head_lines(bytes, len, f->lines);
+	f->lines -= pane_count_lines(bytes, fit);
+	f->left[which] -= fit;
+	f->room = f->lines ? f->room - fit : 0;
+	len = fit;
 	if (len == 0)
 		return f->room > 0 && f->left[1] + f->left[2] > 0;
 	if (f->begun && f->stream != which)
@@ -56,7 +94,7 @@ static void output_part(struct text *t, struct source *s, uint64_t action, int s
 	CLEANUP(buf_release) struct buf b = BUF_INIT;
 	uint64_t size = source_output(s, action, stream, from, room, &b);
 	const char *p = buf_cstr(&b);
-	size_t len = b.len;
+	size_t len = pane_head_lines(p, b.len, 2 * (size_t)LINES_MAX);
 	uint64_t more = size > from + len ? size - from - len : 0;
 	if (from > 0) { /* begin at a line */
 		const char *nl = len ? memchr(p, '\n', len) : NULL;
@@ -109,7 +147,11 @@ static void output_mixed(struct text *t, struct source *s, const struct model_ac
 {
 	struct err err = ERR_INIT;
 	struct feeding f = {
-		.t = t, .left = { 0, act->out_bytes, act->err_bytes }, .room = room, .flags = flags
+		.t = t,
+		.left = { 0, act->out_bytes, act->err_bytes },
+		.room = room,
+		.lines = 2 * (size_t)LINES_MAX,
+		.flags = flags,
 	};
 	if (session_output_each(s->session, act->id, feed_run, &f, &err) < 0)
 		text_puts(t, ROLE_ERROR, err.text);
@@ -118,18 +160,31 @@ static void output_mixed(struct text *t, struct source *s, const struct model_ac
 	say_more(t, f.room ? 0 : f.left[1] + f.left[2], "byte", "bytes");
 }
 
+/* Where the last @max bytes of a stream begin that have at most LINES_MAX lines. */
+static uint64_t stream_from(struct source *s, const struct model_action *act, int stream,
+			    uint64_t size, size_t max)
+{
+	CLEANUP(buf_release) struct buf b = BUF_INIT;
+	uint64_t from = size > max ? size - max : 0;
+	if (size - from <= LINES_MAX)
+		return from;
+	source_output(s, act->id, stream, from, max, &b);
+	return size - pane_tail_lines(buf_cstr(&b), b.len, LINES_MAX);
+}
+
 /* From where on; as before, if there is a before. */
-static struct pane_hold output_from(const struct pane_hold *hold, const struct model_action *act,
-				    size_t max)
+static struct pane_hold output_from(struct source *s, const struct pane_hold *hold,
+				    const struct model_action *act, size_t max)
 {
 	bool model = strcmp(act->kind, "model") == 0;
-	uint64_t out = act->out_bytes, err = act->err_bytes, max_err = model ? max : max / 4;
+	uint64_t out = act->out_bytes, err = act->err_bytes;
 	if (hold && hold->of == act->id && hold->from[1] <= out && hold->from[2] <= err)
 		return *hold;
-	return (struct pane_hold){ .of = act->id,
-				   .mixed = !model && out + err <= max,
-				   .from = { 0, out > max ? out - max : 0,
-					     err > max_err ? err - max_err : 0 } };
+	struct pane_hold at = { .of = act->id };
+	at.from[1] = stream_from(s, act, model ? 6 : 1, out, max);
+	at.from[2] = stream_from(s, act, 2, err, model ? max : max / 4);
+	at.mixed = !model && out + err <= max && at.from[1] + at.from[2] == 0;
+	return at;
 }
 
 void pane_output(struct text *t, struct source *s, uint64_t action, size_t max, bool render,
@@ -154,7 +209,7 @@ void pane_output(struct text *t, struct source *s, uint64_t action, size_t max, 
 		pane_pty(t, s, action);
 		return;
 	}
-	struct pane_hold at = output_from(hold, act, max);
+	struct pane_hold at = output_from(s, hold, act, max);
 	if (hold)
 		*hold = at;
 	if (model) {

@@ -21,52 +21,144 @@ static void *term_text_grow(struct arena *a, const void *old, size_t nr, size_t 
 	return p;
 }
 
+/* --- packed glyphs ---------------------------------------------------------------------------- */
+
+/* A row of printable ASCII without style has a byte a glyph. In any other row too, but SET_STYLE
+ * flags fg precedes a change of style, and WHOLE width len bytes is any other glyph. */
+enum { SET_STYLE = 1, WHOLE = 2 };
+
+static bool is_ascii_glyph(const struct glyph *g)
+{
+	return g->len == 1 && g->width == 1 && g->s[0] >= ' ' && g->s[0] <= '~';
+}
+
+static bool needs_packing(const struct glyph *g, uint32_t nr)
+{
+	for (uint32_t i = 0; i < nr; i++)
+		if (!is_ascii_glyph(&g[i]) || g[i].flags || g[i].fg)
+			return true;
+	return false;
+}
+
+static void pack_glyphs(const struct glyph *g, uint32_t nr, struct buf *out)
+{
+	uint8_t flags = 0, fg = 0;
+	for (; nr > 0; nr--, g++) {
+		if (g->flags != flags || g->fg != fg) {
+			flags = g->flags;
+			fg = g->fg;
+			buf_append(out, (const char[]){ SET_STYLE, (char)flags, (char)fg }, 3);
+		}
+		if (!is_ascii_glyph(g))
+			buf_append(out, (const char[]){ WHOLE, (char)g->width, (char)g->len }, 3);
+		buf_append(out, g->s, g->len);
+	}
+}
+
+/* The glyphs of the last row go into it. */
+static void pack_row(struct text *t)
+{
+	CLEANUP(buf_release) struct buf b = BUF_INIT;
+	if (t->nr_glyphs == 0)
+		return;
+	struct text_row *r = &t->row[t->nr - 1];
+	r->packed = needs_packing(t->glyph, t->nr_glyphs);
+	pack_glyphs(t->glyph, t->nr_glyphs, &b);
+	r->bytes = arena_strndup(t->arena, b.data, b.len);
+	r->nr = t->nr_glyphs;
+	t->nr_glyphs = 0;
+}
+
+struct text_walk text_walk_row(const struct text_row *r)
+{
+	return (struct text_walk){ .at = r->bytes, .left = r->nr, .packed = r->packed };
+}
+
+bool text_walk_next(struct text_walk *w, struct glyph *out)
+{
+	uint8_t width = 1, len = 1;
+	if (w->left == 0)
+		return false;
+	w->left--;
+	if (w->packed && *w->at == SET_STYLE) {
+		w->flags = (uint8_t)w->at[1];
+		w->fg = (uint8_t)w->at[2];
+		w->at += 3;
+	}
+	if (w->packed && *w->at == WHOLE) {
+		width = (uint8_t)w->at[1];
+		len = (uint8_t)w->at[2];
+		w->at += 3;
+	}
+	*out = (struct glyph){ .len = len, .width = width, .flags = w->flags, .fg = w->fg };
+	memcpy(out->s, w->at, len);
+	w->at += len;
+	return true;
+}
+
+struct glyph text_glyph(const struct text_row *r, uint32_t i)
+{
+	struct text_walk w = text_walk_row(r);
+	struct glyph g = { 0 };
+	if (!r->packed) { /* straight to it */
+		w.at += i;
+		i = 0;
+	}
+	for (uint32_t k = 0; k <= i && text_walk_next(&w, &g); k++)
+		;
+	return g;
+}
+
+/* --- building --------------------------------------------------------------------------------- */
+
 static struct text_row *new_row(struct text *t, const char *gutter)
 {
+	pack_row(t);
 	if (t->nr == t->cap) {
 		t->cap = t->cap ? t->cap * 2 : 64;
 		t->row = term_text_grow(t->arena, t->row, t->nr, t->cap, sizeof(*t->row));
 	}
 	struct text_row *r = &t->row[t->nr++];
-	*r = (struct text_row){ .role = t->role, .gutter = gutter, .gutter_role = ROLE_DIM };
+	*r = (struct text_row){ .role = (uint8_t)t->role,
+				.gutter = gutter,
+				.gutter_role = ROLE_DIM };
 	t->col = 0;
 	return r;
 }
 
-static void push_glyph(struct text *t, struct text_row *r, const struct glyph *g)
+static void push_glyph(struct text *t, const struct glyph *g)
 {
-	if (r->nr == r->cap) {
-		r->cap = r->cap ? r->cap * 2 : 16;
-		r->glyph = term_text_grow(t->arena, r->glyph, r->nr, r->cap, sizeof(*r->glyph));
+	if (t->nr_glyphs == t->cap_glyphs) {
+		t->cap_glyphs = t->cap_glyphs ? t->cap_glyphs * 2 : 128;
+		t->glyph = term_text_grow(t->arena, t->glyph, t->nr_glyphs, t->cap_glyphs,
+					  sizeof(*t->glyph));
 	}
-	r->glyph[r->nr++] = *g;
+	t->glyph[t->nr_glyphs++] = *g;
 	t->col += g->width;
 }
 
 /* The next row; prose takes its last word along. */
-static struct text_row *term_text_wrap(struct text *t)
+static void term_text_wrap(struct text *t)
 {
-	size_t full = t->nr - 1;
-	struct text_row *next = new_row(t, NULL), *r = &t->row[full];
-	next->wrapped = true;
-	uint32_t keep = r->nr;
-	while (t->soft && keep > 0 && r->nr - keep < 24 && r->glyph[keep - 1].s[0] != ' ')
+	uint32_t nr = t->nr_glyphs, keep = nr;
+	while (t->soft && keep > 0 && nr - keep < 24 && t->glyph[keep - 1].s[0] != ' ')
 		keep--;
-	if (!t->soft || keep == 0 || r->nr - keep >= 24)
-		return next;
-	for (uint32_t i = keep; i < r->nr; i++)
-		push_glyph(t, next, &r->glyph[i]);
-	r->nr = keep;
-	return next;
+	if (!t->soft || keep == 0 || nr - keep >= 24)
+		keep = nr;
+	t->nr_glyphs = keep;
+	new_row(t, NULL)->wrapped = true;
+	for (uint32_t i = keep; i < nr; i++)
+		push_glyph(t, &t->glyph[i]);
 }
 
 static bool term_text_take_glyph(void *self, const struct glyph *g)
 {
 	struct text *t = self;
-	struct text_row *r = t->open ? &t->row[t->nr - 1] : new_row(t, t->mark);
+	if (!t->open)
+		new_row(t, t->mark);
 	t->open = true;
 	if (g->flags & GLYPH_RETURN) {
-		r->nr = 0;
+		t->nr_glyphs = 0;
 		t->col = 0;
 		return true;
 	}
@@ -75,13 +167,11 @@ static bool term_text_take_glyph(void *self, const struct glyph *g)
 		return true;
 	}
 	if (t->col + g->width > t->width - t->gutter)
-		r = term_text_wrap(t);
+		term_text_wrap(t);
 	/* the word that came along leaves one cell, this takes two */
-	if (t->col + g->width > t->width - t->gutter) {
-		r = new_row(t, NULL);
-		r->wrapped = true;
-	}
-	push_glyph(t, r, g);
+	if (t->col + g->width > t->width - t->gutter)
+		new_row(t, NULL)->wrapped = true;
+	push_glyph(t, g);
 	return true;
 }
 
@@ -106,6 +196,7 @@ void text_end(struct text *t)
 	t->hidden += t->s.hidden;
 	t->non_ascii += t->s.non_ascii;
 	t->open = false;
+	pack_row(t);
 }
 
 static bool term_text_is_plain(const char *p, size_t len)
@@ -124,7 +215,7 @@ static void add_plain(struct text *t, const char *gutter, const char *bytes, siz
 	for (size_t at = 0; at < len; at += room) {
 		struct text_row *row = new_row(t, at ? NULL : gutter);
 		row->wrapped = at > 0;
-		row->plain = p + at;
+		row->bytes = p + at;
 		row->nr = (uint32_t)(len - at < room ? len - at : room);
 	}
 	t->open = false;
@@ -175,41 +266,37 @@ void text_cut(struct text *t, size_t nr)
 		return;
 	t->nr = nr;
 	struct text_row *r = &t->row[nr - 1];
-	const struct text_row was = *r;
+	struct text_walk w = text_walk_row(r);
+	struct glyph g;
 	int width = 1;
-	r->plain = NULL;
-	if (was.plain)
-		r->nr = r->cap = 0;
-	for (uint32_t i = 0; was.plain && i < was.nr; i++) {
-		const struct glyph g = text_glyph(&was, i);
-		push_glyph(t, r, &g);
-	}
-	for (uint32_t i = 0; i < r->nr; i++)
-		width += r->glyph[i].width;
-	while (r->nr > 0 && width > t->width - t->gutter)
-		width -= r->glyph[--r->nr].width;
-	push_glyph(t, r, &cut_mark);
+	for (; text_walk_next(&w, &g); width += g.width)
+		push_glyph(t, &g);
+	while (t->nr_glyphs > 0 && width > t->width - t->gutter)
+		width -= t->glyph[--t->nr_glyphs].width;
+	push_glyph(t, &cut_mark);
+	pack_row(t);
 }
 
 void text_glyphs(struct text *t, enum role r, const struct glyph *g, size_t nr)
 {
 	t->role = r;
-	struct text_row *row = new_row(t, NULL);
+	new_row(t, NULL);
 	int room = t->width - t->gutter, all = 0;
 	for (size_t i = 0; i < nr; i++)
 		all += g[i].width;
 	for (size_t i = 0; i < nr && t->col + g[i].width <= (all > room ? room - 1 : room); i++)
-		push_glyph(t, row, &g[i]);
+		push_glyph(t, &g[i]);
 	if (all > room)
-		push_glyph(t, row, &cut_mark);
+		push_glyph(t, &cut_mark);
+	pack_row(t);
 }
 
 void text_row_plain(const struct text_row *r, struct buf *out)
 {
-	if (r->plain)
-		buf_append(out, r->plain, r->nr);
-	for (uint32_t i = 0; !r->plain && i < r->nr; i++)
-		buf_append(out, r->glyph[i].s, r->glyph[i].len);
+	struct text_walk w = text_walk_row(r);
+	struct glyph g;
+	while (text_walk_next(&w, &g))
+		buf_append(out, g.s, g.len);
 }
 
 void text_plain_rows(const struct text *t, size_t from, size_t to, bool gutters, struct buf *out)
@@ -253,11 +340,10 @@ void text_paint(const struct text *t, struct area a, size_t top)
 			put_bytes(a, row, at, t->gutter - 1 - at, r->gutter_role, r->gutter,
 				  strlen(r->gutter), 0);
 		}
-		for (uint32_t i = 0; i < r->nr; i++) {
-			const struct glyph g = text_glyph(r, i);
-			if (!put_glyph(a, row, &col, r->role, &g))
-				break;
-		}
+		struct text_walk w = text_walk_row(r);
+		struct glyph g;
+		while (text_walk_next(&w, &g) && put_glyph(a, row, &col, r->role, &g))
+			;
 	}
 }
 

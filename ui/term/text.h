@@ -10,24 +10,25 @@
 #include "base/mem.h"
 #include "ui/term/grid.h"
 
+/* Millions of rows may be kept, so a row has no glyphs: only what gives them back. */
 struct text_row {
-	/* bytes of ASCII that is seen as it is, one a glyph; NULL: glyph has them */
-	const char *plain;
-	struct glyph *glyph;
-	uint32_t nr, cap;
-	enum role role;
-	const char *gutter; /* NULL: blank */
-	enum role gutter_role;
-	bool flush;   /* begins at the left edge, before the gutter */
-	bool wrapped; /* continues the line of the row before */
+	/* @packed: as text.c packs glyphs; else printable ASCII, one glyph a byte */
+	const char *bytes;
+	const char *gutter;	   /* NULL: blank */
+	uint32_t nr;		   /* glyphs */
+	uint8_t role, gutter_role; /* enum role */
+	bool packed : 1;
+	bool flush : 1;	  /* begins at the left edge, before the gutter */
+	bool wrapped : 1; /* continues the line of the row before */
 };
 
-/* Its glyph @i < nr. */
-static inline struct glyph text_glyph(const struct text_row *r, uint32_t i)
-{
-	return r->plain ? (struct glyph){ .s = { r->plain[i] }, .len = 1, .width = 1 }
-			: r->glyph[i];
-}
+/* Reads a row from left to right. */
+struct text_walk {
+	const char *at;
+	uint32_t left;
+	uint8_t flags, fg;
+	bool packed;
+};
 
 struct text {
 	struct text_row *row;
@@ -42,6 +43,8 @@ struct text {
 	const char *mark;
 	int col;
 	bool open, soft;
+	struct glyph *glyph; /* of the last row, until it is packed */
+	uint32_t nr_glyphs, cap_glyphs;
 };
 
 /* Flags besides those of the sanitizer: break between words where it can be done. Never for exact
@@ -60,6 +63,10 @@ void text_putf(struct text *t, enum role r, const char *fmt, ...) PRINTF(3, 4);
 void text_blank(struct text *t);
 /* A row of glyphs as they are; what does not fit the width is cut with its mark, never wrapped. */
 void text_glyphs(struct text *t, enum role r, const struct glyph *g, size_t nr);
+struct text_walk text_walk_row(const struct text_row *r);
+bool text_walk_next(struct text_walk *w, struct glyph *out); /* false: the row has no more */
+/* Its glyph @i < nr. Linear in @i. */
+struct glyph text_glyph(const struct text_row *r, uint32_t i);
 /* Keeps the first @nr rows; the last of them ends with the sign for cut text. */
 void text_cut(struct text *t, size_t nr);
 void text_row_plain(const struct text_row *r, struct buf *out); /* appends its glyphs as bytes */

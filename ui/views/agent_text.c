@@ -1,7 +1,7 @@
 /* The texts of an agent's right pane: those on the screen, and the whole one for a copy. */
 #include "ui/views/agent_priv.h"
 
-enum { TAIL_FOLLOW = 16 << 10, TAIL_SCROLL = 256 << 10, TAIL_ALL = 4 << 20, TALK_ROWS = 200 };
+enum { TAIL_FOLLOW = 16 << 10, TAIL_SCROLL = 256 << 10, TAIL_ALL = 1 << 20, TALK_ROWS = 200 };
 
 uint64_t agent_action_at(const struct agent_view *v, const struct model *m)
 {

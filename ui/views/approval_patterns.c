@@ -19,8 +19,10 @@ static void as_rows(const struct approval *v, bool ascii, const char *text, int 
 static int approval_patterns_cells(const struct text_row *r)
 {
 	int n = 0;
-	for (uint32_t i = 0; i < r->nr; i++)
-		n += text_glyph(r, i).width;
+	struct text_walk w = text_walk_row(r);
+	struct glyph g;
+	while (text_walk_next(&w, &g))
+		n += g.width;
 	return n;
 }
 
@@ -41,11 +43,10 @@ static void paint_ends(const struct approval *v, struct area a, int row, int col
 	int half = (width - 2) / 2, end = col + width, tail = 0;
 	struct area head = area_sub(a, row, col, 1, half);
 	int at = 0;
-	for (uint32_t i = 0; i < first->nr; i++) {
-		const struct glyph g = text_glyph(first, i);
-		if (!put_glyph(head, 0, &at, ROLE_CMD, &g))
-			break;
-	}
+	struct text_walk w = text_walk_row(first);
+	struct glyph next;
+	while (text_walk_next(&w, &next) && put_glyph(head, 0, &at, ROLE_CMD, &next))
+		;
 	col = grid_put(a, row, col + at, ROLE_WARN, "..");
 	uint32_t from = last->nr;
 	while (from > 0 && col + tail + text_glyph(last, from - 1).width <= end)

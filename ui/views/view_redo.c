@@ -213,11 +213,11 @@ static bool same_row(const struct text_row *a, const struct text_row *b)
 	if (a->nr != b->nr || (a->gutter != b->gutter &&
 			       (!a->gutter || !b->gutter || strcmp(a->gutter, b->gutter) != 0)))
 		return false;
-	for (uint32_t i = 0; i < a->nr; i++) {
-		const struct glyph ga = text_glyph(a, i), gb = text_glyph(b, i);
+	struct text_walk wa = text_walk_row(a), wb = text_walk_row(b);
+	struct glyph ga, gb;
+	while (text_walk_next(&wa, &ga) && text_walk_next(&wb, &gb))
 		if (strcmp(ga.s, gb.s) != 0)
 			return false;
-	}
 	return true;
 }
 

@@ -68,13 +68,13 @@ static char *picture(struct vt *v)
 	text_init(&t, &a, COLS, 0, false);
 	vt_text(v, &t);
 	for (size_t i = 0; i < t.nr; i++) {
-		size_t nr = t.row[i].nr;
-		const struct glyph *g = t.row[i].glyph;
-		for (size_t k = 0; k < nr; k++) {
-			bool blank = g[k].s[0] == ' ' && !(g[k].flags & (GLYPH_UNDERLINE | GLYPH_REVERSE));
-			buf_append(&out, g[k].s, g[k].len);
+		struct text_walk w = text_walk_row(&t.row[i]);
+		struct glyph g;
+		while (text_walk_next(&w, &g)) {
+			bool blank = g.s[0] == ' ' && !(g.flags & (GLYPH_UNDERLINE | GLYPH_REVERSE));
+			buf_append(&out, g.s, g.len);
 			if (!blank)
-				buf_printf(&out, "{%u %u}", g[k].fg, g[k].flags);
+				buf_printf(&out, "{%u %u}", g.fg, g.flags);
 		}
 		while (out.len > 0 && out.data[out.len - 1] == ' ')
 			out.len--;
