@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include "action/added.h"
+#include "action/policy_doubt.h"
 #include "cli/lib/cmd_priv.h"
 #include "cli/lib/policy_file.h"
 #include "secrets/trust.h"
@@ -23,32 +24,26 @@ static char *file_to_check(struct cmd_ctx *ctx)
 						      : paths_config("policy.lua");
 }
 
-/* An ask or a deny whose pattern ends with a word is of commands with no further words (policy.h,
- * rule 2), which is seldom what was meant: "git push" lets "git push origin" go. The first such
- * pattern of @r; NULL none. */
-static const char *cmd_policy_narrow(const struct rule *r)
+static void cmd_policy_put_doubt(json_t *rule, const struct policy_doubt *d)
 {
-	for (size_t i = 0; r->verdict != VERDICT_ALLOW && i < r->cmd.nr; i++) {
-		const char *pattern = r->cmd.item[i];
-		size_t len = strlen(pattern);
-		bool open = !strcmp(pattern, "*") ||
-			    (len >= 2 && !strcmp(pattern + len - 2, " *")) ||
-			    strstr(pattern, "...");
-		if (*pattern != '!' && !open)
-			return pattern;
-	}
-	return NULL;
+	CLEANUP(buf_release) struct buf effect = BUF_INIT, fix = BUF_INIT;
+	policy_doubt_effect(d, &effect);
+	policy_doubt_fix(d, &fix);
+	json_t *o = json_object();
+	json_put_str(o, "kind", policy_doubt_name(d->kind));
+	json_put_str(o, "pattern", d->pattern);
+	json_put_str(o, "effect", buf_cstr(&effect));
+	json_put_str(o, "fix", buf_cstr(&fix));
+	json_put(rule, "doubt", o);
 }
 
-/* "git push *" of "git push" and of "git push*". */
-static void say_narrow(struct cmd_ctx *ctx, const char *pattern)
+static void cmd_policy_say_doubt(struct cmd_ctx *ctx, const struct policy_doubt *d)
 {
 	CLEANUP(buf_release) struct buf b = BUF_INIT, safe = BUF_INIT;
-	size_t len = strlen(pattern);
-	while (len && pattern[len - 1] == '*')
-		len--;
-	buf_printf(&b, "        note: '%s' is of no further words; with any of them it is '%.*s *'",
-		   pattern, (int)len, pattern);
+	buf_puts(&b, "        note: ");
+	policy_doubt_effect(d, &b);
+	buf_puts(&b, "; ");
+	policy_doubt_fix(d, &b);
 	cmd_safe(&safe, buf_cstr(&b), b.len, false);
 	fprintf(ctx->out, "%s\n", buf_cstr(&safe));
 }
@@ -63,6 +58,7 @@ static int cmd_policy_check(struct cmd_ctx *ctx)
 	static const char *const defaults[] = { "", "allow", "boxed", "careful", "ask", "deny" };
 	for (size_t i = 0; i < p->nr_rules; i++) {
 		const struct rule *r = &p->rule[i];
+		const struct policy_doubt doubt = policy_doubt_of(r);
 		if (ctx->json) {
 			json_t *o = json_object();
 			json_put_str(o, "rule", r->name);
@@ -72,8 +68,8 @@ static int cmd_policy_check(struct cmd_ctx *ctx)
 			if (r->why)
 				json_put_str(o, "why", r->why);
 			json_put_flag(o, "when", r->when != 0);
-			if (cmd_policy_narrow(r))
-				json_put_str(o, "narrow", cmd_policy_narrow(r));
+			if (doubt.kind)
+				cmd_policy_put_doubt(o, &doubt);
 			cmd_json(ctx, o);
 		} else if (!ctx->quiet) {
 			CLEANUP(buf_release) struct buf b = BUF_INIT, safe = BUF_INIT;
@@ -82,8 +78,8 @@ static int cmd_policy_check(struct cmd_ctx *ctx)
 				   r->why ? ": " : "", r->why ? r->why : "");
 			cmd_safe(&safe, buf_cstr(&b), b.len, false);
 			fprintf(ctx->out, "%s\n", buf_cstr(&safe));
-			if (cmd_policy_narrow(r))
-				say_narrow(ctx, cmd_policy_narrow(r));
+			if (doubt.kind)
+				cmd_policy_say_doubt(ctx, &doubt);
 		}
 	}
 	if (!ctx->json) {

@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include "supervisor/super_priv.h"
+#include "action/policy_doubt.h"
 #include "luahost/luahost.h"
 #include "base/exit.h"
 #include "luahost/library.h"
@@ -74,6 +75,23 @@ static void free_host(void *self)
 	luahost_free(&p->host);
 }
 
+/* An allow that may let more or less through than its author meant. The patterns of added rules
+ * were chosen in a dialog that shows what they match. */
+static void super_policy_warn_doubts(struct super *s, const struct policy *p)
+{
+	for (size_t i = 0; i < p->nr_rules; i++) {
+		CLEANUP(buf_release) struct buf effect = BUF_INIT, fix = BUF_INIT;
+		const struct rule *r = &p->rule[i];
+		const struct policy_doubt d = policy_doubt_of(r);
+		if (p->added || r->verdict != VERDICT_ALLOW || !d.kind)
+			continue;
+		policy_doubt_effect(&d, &effect);
+		policy_doubt_fix(&d, &fix);
+		super_warn(s, buf_cstr(&fix), "%s:%d: rule '%s': %s", p->file, r->line, r->name,
+			   buf_cstr(&effect));
+	}
+}
+
 static void super_policy_on_result(void *self, json_t *data)
 {
 	struct policy_file *p = self;
@@ -96,6 +114,7 @@ static void super_policy_on_result(void *self, json_t *data)
 		super_end(s, EXIT_SCRIPT, "%s", err.text);
 		return;
 	}
+	super_policy_warn_doubts(s, policy);
 	gate_add_policy(s->gate, policy);
 	p->read = true;
 	if (!keep)
