@@ -28,7 +28,7 @@
 ---@field accept? "reduced" boxes without namespaces are acceptable
 ---@field box_uid? integer        started as root: whose uid boxes have
 ---@field user? string            the name that decisions are given under
----@field keep? { file: sg.Size?, hash_only: string[]?, days: integer?, size: sg.Size?, label: string[]? } larger files, and files that match hash_only, are kept by hash only; merged sessions are removed after `days`, and the oldest beyond `size`, except those with a `label`
+---@field keep? { file: sg.Size?, hash_only: string[]?, days: integer?, size: sg.Size?, label: string[]?, tokens: boolean? } larger files, and files that match hash_only, are kept by hash only; merged sessions are removed after `days`, and the oldest beyond `size`, except those with a `label`; tokens = false: live tokens in output are not recorded, and files with one are kept by hash only, which a merge leaves out
 ---@field limits? { mem: sg.Size?, cpus: number?, pids: integer?, disk: sg.Size?, time: sg.Time? } of every box
 ---@field terminal? { prefix: string? } the key that opens the overlay over an agent's own interface, like "C-b"
 ---@field notify? { command: string[]?, bell: boolean?, when: string?, host: string? } how to notify you of pending approvals; when: a filter over pending actions; host: this host in the ssh lines of SANDGLASS_APPROVE and SANDGLASS_DENY

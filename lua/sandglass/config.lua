@@ -14,7 +14,7 @@ local LIMITS = { mem = "size", cpus = "number", pids = "integer", disk = "size",
 local NAMES = check.spec("sg.Config", {
   model = "string", backend = "string", theme = "string", sessions = "string", policy = "string", ascii = "boolean",
   a11y = "boolean", sync = "boolean", coach = "boolean", accept = "string", box_uid = "integer", user = "string",
-  keep = { file = "size", hash_only = { list = "string" }, days = "integer", size = "size", label = { list = "string" } },
+  keep = { file = "size", hash_only = { list = "string" }, days = "integer", size = "size", label = { list = "string" }, tokens = "boolean" },
   limits = LIMITS,
   terminal = { prefix = "string" },
   notify = { command = { list = "string" }, bell = "boolean", when = "string", host = "string" },

@@ -48,6 +48,8 @@ static const struct setting cmd_config_settings[] = {
 	{ "keep.file_bytes", NULL, NULL, "16777216", "larger files are kept by hash only" },
 	{ "keep.hash_only", NULL, NULL, NULL,
 	  "patterns whose bytes are not kept, instead of node_modules, target and their like" },
+	{ "keep.tokens", NULL, NULL, "true",
+	  "false: live tokens in output are not recorded; files with one are kept by hash only" },
 	{ "keep.days", NULL, NULL, NULL,
 	  "sessions whose work is merged are removed after so many days" },
 	{ "keep.size_bytes", NULL, NULL, NULL,

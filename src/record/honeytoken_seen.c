@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "record/record_priv.h"
-#include "record/live_token.h"
 #include "record/read/object.h"
 
 enum { FOUND = 16, RECENT = 256 };
@@ -116,34 +115,71 @@ void honeytoken_seen_note(struct record *r, const char *where, const struct even
 				       at);
 }
 
+static bool token_noted(struct record *r, const char *value, size_t len, const char *where,
+			const struct event *at)
+{
+	CLEANUP(free_ptr) char *token = mem_strndup(value, len);
+	bool before = noted_before(r->found, token, where, at);
+	explicit_bzero(token, len);
+	return before;
+}
+
+static json_t *token_seen_body(const char *shape, const char *where, bool redacted)
+{
+	json_t *body = json_object();
+	CLEANUP(free_ptr)
+	char *text = mem_printf("a live token (%s) was seen in %s%s", shape,
+				!strcmp(where, "file") ? "a file" : where,
+				redacted ? "; it was not recorded" : "");
+	json_put_str(body, "shape", shape);
+	json_put_str(body, "where", where);
+	json_put_str(body, "text", text);
+	if (redacted)
+		json_put_flag(body, "redacted", true);
+	return body;
+}
+
+/* Once for each token of a box: each version of a file has it again. */
+static void honeytoken_seen_note_live(struct record *r, const struct object_found *f,
+				      const char *oid, const struct event *at)
+{
+	struct event any = { .action = at->box };
+	if (f->hidden)
+		token_hide_learn(r, f->shape, f->value, f->len);
+	if (token_noted(r, f->value, f->len, "file", &any))
+		return;
+	json_t *body = token_seen_body(f->shape, "file", f->hidden);
+	json_put_str(body, "oid", oid);
+	json_put_int(body, "off", (int64_t)f->off);
+	json_put_int(body, "len", (int64_t)f->len);
+	if (at->action)
+		json_put_int(body, "action", (int64_t)at->action);
+	record_append_json(r, EV_SECRET_SEEN, at->seq, at->agent, at->box, 0, body);
+}
+
 void honeytoken_seen_note_file(struct record *r, const struct object_found *f,
 			       const struct event *at)
 {
 	char oid[41];
 	object_hex(&f->oid, oid);
-	honeytoken_seen_record(r, f->instead, "file", oid, at);
+	if (f->instead)
+		honeytoken_seen_record(r, f->instead, "file", oid, at);
+	else
+		honeytoken_seen_note_live(r, f, oid, at);
 }
 
-/* Once for each token and action. */
-static void note_token(struct record *r, const char *value, const struct live_token *t, int stream,
-		       uint64_t off, const struct event *at)
+void honeytoken_seen_note_token(struct record *r, const char *value, const struct live_token *t,
+				const struct token_place *at)
 {
-	CLEANUP(free_ptr) char *token = mem_strndup(value, t->len);
-	bool before = noted_before(r->found, token, "token", at);
-	explicit_bzero(token, t->len);
-	if (before)
+	const struct event *ev = &at->event;
+	if (token_noted(r, value, t->len, "token", ev))
 		return;
-	json_t *body = json_object();
-	CLEANUP(free_ptr)
-	char *text = mem_printf("a live token (%s) was seen in output", t->shape);
-	json_put_str(body, "shape", t->shape);
-	json_put_str(body, "where", "output");
-	json_put_str(body, "text", text);
-	json_put_int(body, "stream", stream);
-	json_put_int(body, "off", (int64_t)off);
-	json_put_int(body, "len", (int64_t)t->len);
-	json_put_int(body, "action", (int64_t)at->action);
-	record_append_json(r, EV_SECRET_SEEN, at->action, at->agent, at->box, 0, body);
+	json_t *body = token_seen_body(t->shape, "output", at->shown > 0);
+	json_put_int(body, "stream", at->stream);
+	json_put_int(body, "off", (int64_t)at->off);
+	json_put_int(body, "len", (int64_t)(at->shown ? at->shown : t->len));
+	json_put_int(body, "action", (int64_t)ev->action);
+	record_append_json(r, EV_SECRET_SEEN, ev->action, ev->agent, ev->box, 0, body);
 }
 
 enum { TOKENS_MAX = 16 }; /* in one segment */
@@ -154,7 +190,10 @@ void honeytoken_seen_look_tokens(struct record *r, int stream, uint64_t off, con
 	struct live_token t;
 	size_t from = 0;
 	for (int n = 0; n < TOKENS_MAX && live_token_find(bytes, len, from, &t); n++) {
-		note_token(r, bytes + t.off, &t, stream, off + t.off, at);
+		honeytoken_seen_note_token(r, bytes + t.off, &t,
+					   &(struct token_place){ .stream = stream,
+								  .off = off + t.off,
+								  .event = *at });
 		from = t.off + t.len;
 	}
 }

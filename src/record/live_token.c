@@ -305,3 +305,50 @@ bool live_token_find(const char *text, size_t len, size_t from, struct live_toke
 	}
 	return false;
 }
+
+static bool is_private_key(const struct live_token *t)
+{
+	return !strcmp(t->shape, "private key");
+}
+
+size_t live_token_whole(const char *text, size_t len, const struct live_token *t)
+{
+	if (!is_private_key(t))
+		return t->len;
+	size_t from = t->off + t->len;
+	const char *end = memmem(text + from, len - from, "-----END ", 9);
+	const char *dashes =
+		end ? memmem(end + 9, len - (size_t)(end + 9 - text), "-----", 5) : NULL;
+	return dashes ? (size_t)(dashes + 5 - text) - t->off : 0;
+}
+
+/* Could @text, to its end, be the beginning of a token of shape @s? */
+static bool begins_token(const struct shape *s, const char *text, size_t len, size_t least)
+{
+	size_t begin = strlen(s->begin);
+	if (len < begin)
+		return len >= least && !memcmp(text, s->begin, len);
+	if (memcmp(text, s->begin, begin) != 0)
+		return false;
+	if (!s->max)
+		return true; /* a private key, whose end has not come */
+	if (len - begin > s->max)
+		return false;
+	for (size_t i = begin; i < len; i++)
+		if (!in_alphabet(s->alphabet, (unsigned char)text[i]))
+			return false;
+	return true;
+}
+
+size_t live_token_pending(const char *text, size_t len, size_t least)
+{
+	for (size_t i = 0; i < len; i++) {
+		if (i && (isalnum((unsigned char)text[i - 1]) || text[i - 1] == '_'))
+			continue;
+		for (size_t k = 0; k < ARRAY_LEN(live_token_table); k++)
+			if (live_token_table[k].begin[0] == text[i] &&
+			    begins_token(&live_token_table[k], text + i, len - i, least))
+				return len - i;
+	}
+	return 0;
+}

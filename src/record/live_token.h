@@ -16,6 +16,12 @@ struct live_token {
 
 /* The first one in @text from @from on. Linear. */
 bool live_token_find(const char *text, size_t len, size_t from, struct live_token *out);
+/* Bytes of a token with all that belongs to it: of a private key, all lines to its end. 0: the end
+ * isn't in @text yet. */
+size_t live_token_whole(const char *text, size_t len, const struct live_token *t);
+/* Bytes at the end of @text that could be the beginning of a token, if at least @least of its
+ * fixed beginning are there. */
+size_t live_token_pending(const char *text, size_t len, size_t least);
 size_t live_token_shapes(void); /* how many shapes are known */
 
 #endif

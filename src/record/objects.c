@@ -10,7 +10,8 @@ struct objects {
 	struct packer *packer;
 	struct buf packed;
 	const struct secrets *bait;
-	struct object_found found[4];
+	bool looks; /* for honeytokens and live tokens */
+	struct object_found found[8];
 	size_t nr_found;
 };
 
@@ -21,12 +22,23 @@ struct objects *objects_new(void)
 	return o;
 }
 
+static void objects_forget_found(struct objects *o)
+{
+	for (size_t i = 0; i < o->nr_found; i++)
+		if (o->found[i].value) {
+			explicit_bzero(o->found[i].value, o->found[i].len);
+			free(o->found[i].value);
+		}
+	o->nr_found = 0;
+}
+
 void objects_free(struct objects **o)
 {
 	if (!*o)
 		return;
 	for (size_t i = 0; i < (*o)->nr; i++)
 		free((*o)->item[i].data);
+	objects_forget_found(*o);
 	free((*o)->item);
 	packer_free(&(*o)->packer);
 	buf_release(&(*o)->packed);
@@ -37,6 +49,37 @@ void objects_free(struct objects **o)
 void objects_look(struct objects *o, const struct secrets *bait)
 {
 	o->bait = bait;
+	o->looks = true;
+}
+
+/* True: the file holds a live token. */
+static bool objects_note_tokens(struct objects *o, const void *bytes, size_t len,
+				const struct object_id *oid, bool hidden)
+{
+	struct live_token t;
+	size_t from = 0;
+	bool any = false;
+	while (live_token_find(bytes, len, from, &t)) {
+		any = true;
+		if (o->nr_found == ARRAY_LEN(o->found))
+			break;
+		size_t whole = live_token_whole(bytes, len, &t);
+		t.len = whole ? whole : t.len;
+		o->found[o->nr_found++] =
+			(struct object_found){ .oid = *oid,
+					       .shape = t.shape,
+					       .value = mem_dup((const char *)bytes + t.off, t.len),
+					       .off = t.off,
+					       .len = t.len,
+					       .hidden = hidden };
+		from = t.off + t.len;
+	}
+	return any;
+}
+
+bool objects_hide(struct objects *o, const void *bytes, size_t len, const struct object_id *oid)
+{
+	return objects_note_tokens(o, bytes, len, oid, true);
 }
 
 static void objects_inspect(struct objects *o, const void *bytes, size_t len,
@@ -44,7 +87,8 @@ static void objects_inspect(struct objects *o, const void *bytes, size_t len,
 {
 	const char *instead = secrets_within(o->bait, bytes, len);
 	if (instead && o->nr_found < ARRAY_LEN(o->found))
-		o->found[o->nr_found++] = (struct object_found){ instead, *oid };
+		o->found[o->nr_found++] = (struct object_found){ .instead = instead, .oid = *oid };
+	objects_note_tokens(o, bytes, len, oid, false);
 }
 
 void objects_add(struct objects *o, enum object_type type, const void *bytes, size_t len,
@@ -56,7 +100,7 @@ void objects_add(struct objects *o, enum object_type type, const void *bytes, si
 	s->size = len;
 	object_name(type, bytes, len, &s->oid);
 	chain_object(type, bytes, len, &s->hash);
-	if (o->bait && type == OBJECT_BLOB)
+	if (o->looks && type == OBJECT_BLOB)
 		objects_inspect(o, bytes, len, &s->oid);
 	s->codec = codec_pack(o->packer, bytes, len, &o->packed);
 	/* the NUL that ends every buf: never an empty allocation */
@@ -101,10 +145,15 @@ uint64_t record_objects(struct record *r, struct objects *o, const struct event 
 	struct object_found found[ARRAY_LEN(o->found)];
 	size_t nr = o->nr_found;
 	memcpy(found, o->found, sizeof(found));
+	o->nr_found = 0; /* their values are ours now */
 	struct event at = *ev;
 	at.seq = record_queue_event(r, i); /* with it @o is the writer's */
-	for (size_t n = 0; n < nr; n++)
+	for (size_t n = 0; n < nr; n++) {
 		honeytoken_seen_note_file(r, &found[n], &at);
+		if (found[n].value)
+			explicit_bzero(found[n].value, found[n].len);
+		free(found[n].value);
+	}
 	honeytoken_seen_note(r, NULL, &at);
 	return at.seq;
 }

@@ -6,7 +6,6 @@
 #include "base/leb128.h"
 #include "record/record_event.h"
 #include "record/record_priv.h"
-#include "record/live_token.h"
 
 enum {
 	SEGMENT = 64 << 10,
@@ -17,7 +16,8 @@ enum {
 };
 
 struct stream {
-	struct buf held; /* could be the beginning of a secret */
+	struct buf token; /* could be the beginning of a live token that is hidden */
+	struct buf held;  /* could be the beginning of a secret */
 	struct buf data, times;
 	struct buf tail; /* of the last sealed segment: a token may continue in the next */
 	uint64_t off;	 /* of data's first byte */
@@ -48,6 +48,7 @@ struct outputs *outputs_new(void)
 static void output_free(struct output *o)
 {
 	for (size_t i = 0; i < STREAMS; i++) {
+		buf_release(&o->stream[i].token);
 		buf_release(&o->stream[i].held);
 		buf_release(&o->stream[i].data);
 		buf_release(&o->stream[i].times);
@@ -85,7 +86,7 @@ static struct output *output_of(struct outputs *all, uint64_t action, bool make)
 static void look_for_tokens(struct record *r, int nr, struct stream *s, const struct event *at)
 {
 	CLEANUP(buf_release) struct buf both = BUF_INIT;
-	if (nr > STREAM_PTY)
+	if (nr > STREAM_PTY || r->hide_tokens)
 		return;
 	size_t tail = s->tail.len;
 	if (tail) {
@@ -178,33 +179,56 @@ static void note_bait(struct record *r, uint64_t action)
 	honeytoken_seen_note(r, "output", &at);
 }
 
+/* @end: all that is held, too. */
+static void output_clean(struct record *r, struct output *o, int nr, const void *bytes, size_t len,
+			 bool end)
+{
+	struct stream *s = &o->stream[nr];
+	if (!s->held.len && (!len || !secrets_any(r->secrets))) {
+		output_keep(r, o, nr, bytes, len);
+		return;
+	}
+	struct buf *clean = &r->outputs->clean;
+	buf_reset(clean);
+	secrets_stream(r->secrets, &s->held, bytes, len, end, clean);
+	note_bait(r, o->action);
+	output_keep(r, o, nr, clean->data, clean->len);
+}
+
+static void output_hide_tokens(struct record *r, struct output *o, int nr, const void *bytes,
+			       size_t len, bool end)
+{
+	struct stream *s = &o->stream[nr];
+	const struct open_action *open = record_open_action(r, o->action);
+	CLEANUP(buf_release) struct buf out = BUF_INIT;
+	struct token_place at = { .stream = nr,
+				  .off = s->off + s->data.len + s->held.len,
+				  .event = { .seq = o->action,
+					     .action = o->action,
+					     .agent = open ? open->agent : 0,
+					     .box = open ? open->box : 0 } };
+	token_hide_stream(r, &s->token, bytes, len, end, &at, &out);
+	output_clean(r, o, nr, out.data, out.len, end);
+}
+
 void record_output(struct record *r, uint64_t action, enum record_stream nr, const void *bytes,
 		   size_t len)
 {
 	assert(nr >= STREAM_OUT && nr <= STREAM_TEXT);
 	struct output *o = output_of(r->outputs, action, true);
-	struct stream *s = &o->stream[nr];
-	if (!secrets_any(r->secrets) && !s->held.len) {
-		output_keep(r, o, (int)nr, bytes, len);
-		return;
-	}
-	struct buf *clean = &r->outputs->clean;
-	buf_reset(clean);
-	secrets_stream(r->secrets, &s->held, bytes, len, false, clean);
-	note_bait(r, action);
-	output_keep(r, o, (int)nr, clean->data, clean->len);
+	if (r->hide_tokens && nr <= STREAM_PTY)
+		output_hide_tokens(r, o, (int)nr, bytes, len, false);
+	else
+		output_clean(r, o, (int)nr, bytes, len, false);
 }
 
 static void output_keep_held(struct record *r, struct output *o, int nr)
 {
 	struct stream *s = &o->stream[nr];
-	if (!s->held.len)
-		return;
-	struct buf *clean = &r->outputs->clean;
-	buf_reset(clean);
-	secrets_stream(r->secrets, &s->held, "", 0, true, clean);
-	note_bait(r, o->action);
-	output_keep(r, o, nr, clean->data, clean->len);
+	if (s->token.len)
+		output_hide_tokens(r, o, nr, "", 0, true);
+	else if (s->held.len)
+		output_clean(r, o, nr, "", 0, true);
 }
 
 static void end_stream(struct record *r, struct output *o, int nr)

@@ -88,6 +88,10 @@ struct secrets *record_hidden(const struct record *r);
  * remembered. The rules of record_secret hold. */
 NODISCARD int record_honeytoken(struct record *r, const char *name, const char *value, size_t len,
 				struct err *err);
+/* From now on text with the shape of a live token (live_token.h) becomes "<secret:token-SHAPE-N>" in
+ * output, and so does its value in all later events. A token that a program writes in pieces is
+ * recorded when the next piece shows that it is none, or its action ends. */
+void record_hide_tokens(struct record *r);
 /* The honeytokens of a record, for objects_look. Returns owned; NULL without honeytokens. */
 struct secrets *record_honeytokens(const struct record *r);
 /* Bytes of action @action that are sent out and not kept (a connection's): are there honeytokens in
@@ -157,9 +161,12 @@ size_t record_backlog(const struct record *r);
 struct objects;
 struct objects *objects_new(void);
 void objects_free(struct objects **o);
-/* Scans files added from now on for @bait (borrowed until record_objects or objects_free);
- * record_objects notes each find. NULL: stops. */
+/* Scans files added from now on for @bait (borrowed until record_objects or objects_free; may be
+ * NULL) and for live tokens; record_objects notes each find. */
 void objects_look(struct objects *o, const struct secrets *bait);
+/* For a session without live tokens (record_hide_tokens): true if a file holds one, so that its
+ * bytes must not be added. record_objects notes it. */
+bool objects_hide(struct objects *o, const void *bytes, size_t len, const struct object_id *oid);
 /* Copies the bytes (compresses them). Fills @id_out. */
 void objects_add(struct objects *o, enum object_type type, const void *bytes, size_t len,
 		 struct object_id *id_out);

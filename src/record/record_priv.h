@@ -7,6 +7,7 @@
 #include <stdatomic.h>
 
 #include "base/mem.h"
+#include "record/live_token.h"
 #include "record/lru.h"
 #include "record/record.h"
 #include "record/secrets.h"
@@ -88,6 +89,8 @@ struct record {
 	struct flusher *flusher;
 	struct secrets *secrets;
 	struct found *found; /* honeytoken_seen.c */
+	bool hide_tokens;    /* token_hide.c */
+	size_t tokens_hidden;
 	struct outputs *outputs;
 	struct recent *pooled; /* messages handed over; NULL none yet */
 	struct recent *lists;  /* list.c; NULL none yet */
@@ -146,8 +149,12 @@ void record_flush(struct record *r);
 
 /* honeytoken_seen.c: honeytokens that were found since they were noted last. */
 struct object_found {
-	const char *instead;
+	const char *instead; /* of a honeytoken; NULL: a live token */
 	struct object_id oid;
+	const char *shape; /* of the live token; static */
+	char *value;	   /* owned */
+	size_t off, len;
+	bool hidden; /* its file is not kept */
 };
 void honeytoken_seen_begin(struct record *r);
 void honeytoken_seen_end(struct record *r);
@@ -156,12 +163,28 @@ size_t honeytoken_seen_mark(const struct record *r);
 void honeytoken_seen_forget(struct record *r, size_t mark);
 /* Appends honeytoken.seen for each; @at: seq, agent, box and action of what held them. */
 void honeytoken_seen_note(struct record *r, const char *where, const struct event *at);
+struct token_place {
+	int stream;
+	uint64_t off;	    /* in what is recorded */
+	size_t shown;	    /* bytes that stand for the token there; 0: the token itself */
+	struct event event; /* seq, agent, box and action of what held it */
+};
+/* Appends secret.seen; once for each token and action. */
+void honeytoken_seen_note_token(struct record *r, const char *value, const struct live_token *t,
+				const struct token_place *at);
 /* Appends secret.seen for text shaped like a live token in @bytes, which start at @off of
  * @stream. */
 void honeytoken_seen_look_tokens(struct record *r, int stream, uint64_t off, const char *bytes,
 				 size_t len, const struct event *at);
 void honeytoken_seen_note_file(struct record *r, const struct object_found *f,
 			       const struct event *at);
+
+/* token_hide.c: moves what is certain from @held and <bytes, len> to the end of @out, without live
+ * tokens. @at: where @out begins. */
+void token_hide_stream(struct record *r, struct buf *held, const void *bytes, size_t len, bool end,
+		       const struct token_place *at, struct buf *out);
+/* Makes a token that was found elsewhere a secret. */
+void token_hide_learn(struct record *r, const char *shape, const char *value, size_t len);
 
 /* The open action of that id, or NULL. */
 const struct open_action *record_open_action(const struct record *r, uint64_t action);

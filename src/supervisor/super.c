@@ -403,6 +403,7 @@ static json_t *kept_options(const struct super_opts *o)
 	json_put_int(k, "ask_timeout_us", o->ask_timeout_us);
 	json_put_int(k, "keep_file_bytes", (int64_t)o->keep_file_bytes);
 	json_put_flag(k, "accept_reduced", o->accept_reduced);
+	json_put_flag(k, "hide_tokens", o->hide_tokens);
 	json_put_str(k, "notify", o->notify);
 	json_put_str(k, "notify_host", o->notify_host);
 	json_put_str(k, "notify_when", o->notify_when);
@@ -502,7 +503,7 @@ static void apply_options(struct super *s)
 		super_end(s, EXIT_USAGE, "--hold: %s", err.text);
 }
 
-static int open_record(struct super *s, struct err *err)
+static int create_or_resume(struct super *s, struct err *err)
 {
 	const struct super_opts *o = s->opts;
 	if (o->resume) {
@@ -513,6 +514,15 @@ static int open_record(struct super *s, struct err *err)
 	CLEANUP(json_release) json_t *body = start_event(o);
 	return record_create(&s->record, s->loop, o->sessions_dir, o->name, body, &record_ops, s,
 			     err);
+}
+
+static int open_record(struct super *s, struct err *err)
+{
+	if (create_or_resume(s, err) < 0)
+		return -1;
+	if (s->opts->hide_tokens)
+		record_hide_tokens(s->record);
+	return 0;
 }
 
 /* Returns an exit status, 0 when all is there. */

@@ -17,7 +17,8 @@ int run_options_of(json_t *o, const char *path, struct err *err)
 	/* a third party may have written the file: no kept option names a host command */
 	static const char *const kept[] = { "policy",	       "roots",		 "box",
 					    "hash_only",       "box_uid",	 "ask_timeout_us",
-					    "keep_file_bytes", "accept_reduced", "share" };
+					    "keep_file_bytes", "accept_reduced", "share",
+					    "hide_tokens" };
 	static const char *const same[] = { "model", "backend" };
 	struct session *s;
 	struct event ev;

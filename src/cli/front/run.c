@@ -258,6 +258,7 @@ static int front_run_configured(struct cmd_ctx *ctx, json_t *o, struct err *err)
 	CLEANUP(free_ptr) char *asks = config_value(c, "approvals.timeout_us");
 	CLEANUP(free_ptr) char *hash_only = config_value(c, "keep.hash_only");
 	CLEANUP(free_ptr) char *pool = config_value(c, "pool.size");
+	CLEANUP(free_ptr) char *tokens = config_value(c, "keep.tokens");
 	struct err none = ERR_INIT;
 	CLEANUP(json_release)
 	json_t *roots = tools ? json_parse(tools, strlen(tools), "tools", &none) : NULL;
@@ -269,6 +270,8 @@ static int front_run_configured(struct cmd_ctx *ctx, json_t *o, struct err *err)
 	if (hash_only)
 		json_put(o, "hash_only",
 			 json_parse(hash_only, strlen(hash_only), "keep.hash_only", &none));
+	if (tokens && !strcmp(tokens, "false"))
+		json_put_flag(o, "hide_tokens", true);
 	if (pool)
 		json_put_int(o, "pool", strtoll(pool, NULL, 10));
 	if (accept && !strcmp(accept, "reduced"))

@@ -51,6 +51,8 @@ struct ws_store {
 	/* Fills @out (reset first). ERR_NOENT: not held. */
 	int (*get)(void *self, const struct object_id *id, enum object_type *type_out,
 		   struct buf *out, struct err *err);
+	/* True: a file with these bytes is kept by hash only. May be NULL: none is. */
+	bool (*hide)(void *self, const struct object_id *id, const void *bytes, size_t len);
 	void *self;
 };
 

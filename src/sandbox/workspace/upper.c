@@ -122,6 +122,7 @@ static void upper_read_file(struct walk *w, struct ws_node *n, struct stat *st, 
 	struct stat now;
 	if (fd >= 0 && fstat(fd, &now) == 0 && S_ISREG(now.st_mode)) {
 		content_file(fd, walk_rule(w, n), s, &w->bytes, st);
+		walk_hide(w->u, s, &w->bytes);
 		n->racy |= (s->flags & WS_TORN) != 0;
 		return;
 	}

@@ -104,6 +104,15 @@ struct content_rule walk_rule(struct walk *w, struct ws_node *n)
 	return r;
 }
 
+void walk_hide(struct upper *u, struct ws_state *s, struct buf *bytes)
+{
+	if (!u->store.hide || (s->flags & (WS_HASH_ONLY | WS_UNREADABLE)) ||
+	    !u->store.hide(u->store.self, &s->oid, buf_cstr(bytes), bytes->len))
+		return;
+	s->flags |= WS_HASH_ONLY;
+	buf_reset(bytes);
+}
+
 /* State of entry @n of the lower's directory @dir; its content goes into base_bytes. */
 static struct ws_state lower_state(struct walk *w, struct ws_node *n, int dir)
 {
@@ -123,6 +132,7 @@ static struct ws_state lower_state(struct walk *w, struct ws_node *n, int dir)
 					       .nlink = 1,
 					       .size = (uint64_t)st.st_size,
 					       .flags = WS_UNREADABLE };
+		walk_hide(w->u, &s, &w->base_bytes);
 		s.nlink = 1; /* links of the base are not the box's doing */
 	} else if (S_ISLNK(st.st_mode)) {
 		content_link(dir, n->name, &s, &w->base_bytes);

@@ -57,6 +57,8 @@ struct ws_node **walk_all_below(struct ws_node *top, size_t *nr_out);
 
 void walk_set_now(struct upper *u, struct ws_node *n, const struct ws_state *now);
 void walk_keep(struct upper *u, const struct ws_state *s, const struct buf *bytes);
+/* Asks the store whether a file just read is kept by hash only; then empties @bytes. */
+void walk_hide(struct upper *u, struct ws_state *s, struct buf *bytes);
 /* Learns what the base has at @n (the directory under way is its parent). */
 void walk_learn_base(struct walk *w, struct ws_node *n);
 /* In a copy nothing is known of the base of a file until it changes. */

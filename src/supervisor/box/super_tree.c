@@ -162,9 +162,19 @@ static int store_get(void *self, const struct object_id *id, enum object_type *t
 	return session_object(t->read, id, type_out, out, err);
 }
 
+static bool store_hide(void *self, const struct object_id *id, const void *bytes, size_t len)
+{
+	struct trees *t = self;
+	if (!t->objects)
+		t->objects = objects_new();
+	return objects_hide(t->objects, bytes, len, id);
+}
+
 const struct ws_store *tree_store(struct trees *t, struct ws_store *out)
 {
 	*out = (struct ws_store){ .add = store_add, .get = store_get, .self = t };
+	if (t->s->opts->hide_tokens)
+		out->hide = store_hide;
 	return out;
 }
 

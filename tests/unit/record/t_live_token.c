@@ -131,9 +131,31 @@ static void test_build_logs(void)
 	ok(flagged * 1000 <= lines, "%zu of %zu lines of builds are flagged", flagged, lines);
 }
 
+/* What waits for more text, and what belongs to a token. */
+static void test_pieces(void)
+{
+	static const char token[] = "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";
+	static const char key[] = "-----BEGIN RSA PRIVATE KEY-----\nMIIE\n-----END RSA PRIVATE KEY-----\nrest";
+	struct live_token t = { 0 };
+	size_t wrong = 0;
+	for (size_t n = 1; n <= strlen(token); n++) {
+		CLEANUP(free_ptr) char *line = mem_printf("x=%.*s", (int)n, token);
+		wrong += live_token_pending(line, n + 2, 1) != n;
+	}
+	is_int((int64_t)wrong, 0, "each beginning of a token waits");
+	is_int((int64_t)live_token_pending("x=ghp_a b", 9, 1), 0, "a blank ends it");
+	is_int((int64_t)live_token_pending("log", 3, 1), 0, "the end of a word is no beginning");
+	is_int((int64_t)live_token_pending("a g", 3, 3), 0, "too little of a beginning does not wait");
+	ok(live_token_find(key, strlen(key), 0, &t), "a private key is found");
+	is_int((int64_t)live_token_whole(key, strlen(key), &t), (int64_t)(strlen(key) - strlen("\nrest")), "it reaches to its last line");
+	is_int((int64_t)live_token_whole(key, 40, &t), 0, "which may not have come");
+	is_int((int64_t)live_token_pending(key, 40, 1), 40, "then it waits");
+}
+
 int main(void)
 {
 	test_shapes();
+	test_pieces();
 	test_build_logs();
 	return done_testing();
 }
