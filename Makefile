@@ -83,7 +83,7 @@ $B/%.o: %.c | $(GEN)
 	@echo "  CC    $<"
 	@$(CC) $(ALL_CFLAGS) -MMD -MP -c $< -o $@
 # the schema is part of the binary
-$B/src/record/schema.o $B/src/query/views.o: $(wildcard schema/*.sql)
+$B/src/record/read/schema.o $B/src/query/views.o: $(wildcard schema/*.sql)
 $B/src/sandbox/pyodide/pyodide_find.o: $(wildcard plugins/pyodide/*)
 $B/%.o: %.S
 	@mkdir -p $(@D)

@@ -18,7 +18,7 @@
 #include "record/read/session.h"
 #include "record/key.h"
 #include "record/read/lease.h"
-#include "record/schema.h"
+#include "record/read/schema.h"
 
 enum { RESERVE = 16 << 20, QUIET_MS = 60000, NAME_MAX_BYTES = 48 };
 enum { INDEX_US = 2000000, INDEX_BYTES = 4 << 20 }; /* at the end */

@@ -10,7 +10,7 @@
 #include "base/clock.h"
 #include "base/fd.h"
 #include "base/mem.h"
-#include "record/schema.h"
+#include "record/read/schema.h"
 #include "record/store_pack.h"
 #include "record/store_priv.h"
 #include "record/read/page_checksum.h"

@@ -24,7 +24,13 @@ make trigger "CREATE TRIGGER more AFTER INSERT ON event BEGIN DELETE FROM checkp
 make computed "ALTER TABLE mark RENAME TO mark2; CREATE TABLE mark(name TEXT, value INTEGER, slow GENERATED ALWAYS AS (length(printf('%.*c', 900000000, 'x'))) VIRTUAL)"
 make indexed "CREATE INDEX slow ON event(length(hex(body)))"
 make unnamed "ALTER TABLE session RENAME TO session2; CREATE TABLE session AS SELECT NULL AS id, uuid, NULL AS name, key FROM session2"
-for f in view segments virtual trigger computed indexed unnamed; do
+make default "ALTER TABLE mark RENAME TO mark2; CREATE TABLE mark(name TEXT PRIMARY KEY, value INTEGER NOT NULL DEFAULT (length(randomblob(900000000)))) STRICT, WITHOUT ROWID; DROP TABLE mark2"
+make checked "ALTER TABLE mark RENAME TO mark2; CREATE TABLE mark(name TEXT PRIMARY KEY, value INTEGER NOT NULL CHECK (length(randomblob(900000000)) > 0)) STRICT, WITHOUT ROWID; DROP TABLE mark2"
+make other_view "DROP VIEW v_event; CREATE VIEW v_event AS SELECT 1 AS seq, 'now' AS time, 'note' AS kind, 0 AS cause, 0 AS agent, 0 AS box, 0 AS action, '{}' AS body"
+make other_trigger "DROP TRIGGER event_stays; CREATE TRIGGER event_stays BEFORE DELETE ON event BEGIN DELETE FROM checkpoint; END"
+make quoted "DROP VIEW v_event; CREATE VIEW v_event AS SELECT '--' AS seq, 'now' AS time"
+make more "CREATE TABLE more(a)"
+for f in view segments virtual trigger computed indexed unnamed default checked other_view other_trigger quoted more; do
 	for c in verify show events; do
 		timeout -k 1 10 "$sg" $c "./$f.glass" >out 2>&1 </dev/null
 		rc=$?

@@ -10,6 +10,7 @@
 #include "base/fd.h"
 #include "base/mem.h"
 #include "base/paths.h"
+#include "record/read/schema_check.h"
 #include "record/read/copied.h"
 #include "record/read/copy.h"
 #include "record/read/read_priv.h"
@@ -98,9 +99,10 @@ static int read_open_explain(struct session *s, const char *path, struct err *er
 				   err) < 0)
 		return -1;
 	if (s->foreign)
-		return err_set(err, ERR_DAMAGED,
-			       "session file '%s' has views or triggers where a session has tables",
-			       path);
+		return err_set(
+			err, ERR_DAMAGED,
+			"'%s' defines tables, indexes, triggers, or views that no session has",
+			path);
 	return err_set(err, ERR_DAMAGED, "session file '%s' is damaged: %s", path,
 		       sqlite3_errmsg(s->db));
 }
@@ -181,21 +183,11 @@ void session_chain_start(const struct session *s, struct hash *out)
 		chain_start(s->uuid, s->key, out);
 }
 
-/* A view or a virtual table in the place of a table can answer anything, and take any time for it;
- * a foreign trigger acts when the session is resumed; a computed column or index can make every row
- * slow. */
+/* A definition that is not ours could answer a query with anything, take any time for it, or act
+ * when the session is resumed. */
 static bool has_foreign_schema(struct session *s)
 {
-	static const char sql[] =
-		"SELECT 1 FROM sqlite_schema s WHERE (lower(name) IN ('session', 'origin', 'event', 'segment', 'object', 'message',"
-		" 'checkpoint', 'redaction', 'mark', 'kind', 'search_row', 'search_value') AND (type <> 'table' OR sql LIKE 'CREATE VIRTUAL%'))"
-		" OR (type = 'trigger' AND sql NOT LIKE '%BEFORE UPDATE%' AND sql NOT LIKE '%BEFORE DELETE%')"
-		" OR (type = 'table' AND EXISTS (SELECT 1 FROM pragma_table_xinfo(s.name) WHERE hidden > 1))"
-		" OR (type = 'index' AND EXISTS (SELECT 1 FROM pragma_index_xinfo(s.name) WHERE cid = -2)) LIMIT 1";
-	sqlite3_stmt *st = NULL;
-	int rc = sqlite3_prepare_v2(s->db, sql, -1, &st, NULL);
-	s->foreign = rc != SQLITE_OK || sqlite3_step(st) != SQLITE_DONE;
-	sqlite3_finalize(st);
+	s->foreign = !schema_is_ours(s->db);
 	return s->foreign;
 }
 

@@ -1,6 +1,6 @@
 /* The SQL of schema/, embedded in the binary. */
-#ifndef RECORD_SCHEMA_H
-#define RECORD_SCHEMA_H
+#ifndef RECORD_READ_SCHEMA_H
+#define RECORD_READ_SCHEMA_H
 
 #include <stddef.h>
 
@@ -12,5 +12,6 @@ enum {
 /* The tables of formats 1 and 2 are the same. */
 const char *schema_tables(void);
 const char *schema_views(void);
+const char *schema_earlier(void); /* definitions of files that earlier versions wrote */
 
 #endif

@@ -1,4 +1,4 @@
-#include "record/schema.h"
+#include "record/read/schema.h"
 
 /* Paths are relative to the top of the tree, where make runs. */
 #define EMBED(symbol, path)                                                                        \
@@ -8,6 +8,7 @@
 
 EMBED(schema_0001, "schema/0001_event.sql");
 EMBED(schema_view_text, "schema/views.sql");
+EMBED(schema_earlier_text, "schema/earlier.sql");
 
 const char *schema_tables(void)
 {
@@ -17,4 +18,9 @@ const char *schema_tables(void)
 const char *schema_views(void)
 {
 	return schema_view_text;
+}
+
+const char *schema_earlier(void)
+{
+	return schema_earlier_text;
 }
