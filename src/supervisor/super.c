@@ -695,6 +695,7 @@ int super_run(const struct super_opts *o)
 			   .box_snapshot = super_box_snapshot };
 	struct err err = ERR_INIT;
 	hash_init();
+	proc_raise_descriptors(); /* each sandbox takes some */
 	int status = super_compose(&s, &err);
 	if (status) {
 		s.status = status;
