@@ -2,9 +2,11 @@
  * of the oldest system we build on stop at ABI 1. The ruleset is opened by ATTACH, after the
  * workspace is mounted: a rule names what lies at a path now, not the path. Only what stays as it
  * is may be opened before (GUEST_AHEAD). */
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/resource.h>
 #include <sys/prctl.h>
 #include <sys/stat.h>
@@ -78,6 +80,24 @@ static int add_path(int ruleset, const struct guest_attach_rule *r, uint64_t han
 	return syscall(NR_ADD, ruleset, RULE_PATH, &p, 0) < 0 ? -1 : 1;
 }
 
+/* A rule holds for all below its path, so that a directory without one of its entries needs a rule
+ * each for the others. Returns as add_path. */
+static int add_entries(int ruleset, const struct guest_attach_rule *r, uint64_t handled)
+{
+	int rc = add_path(ruleset, &(struct guest_attach_rule){ GUEST_LIST, r->path }, handled);
+	DIR *d = rc > 0 ? opendir(r->path) : NULL;
+	for (struct dirent *e; d && rc >= 0 && (e = readdir(d));) {
+		CLEANUP(free_ptr) char *path = mem_printf("%s/%s", r->path, e->d_name);
+		const struct guest_attach_rule one = { r->access & (GUEST_ENTRIES - 1), path };
+		if (strcmp(e->d_name, ".") != 0 && strcmp(e->d_name, "..") != 0 &&
+		    strcmp(e->d_name, "machine-id") != 0)
+			rc = add_path(ruleset, &one, handled) < 0 ? -1 : rc;
+	}
+	if (d)
+		closedir(d);
+	return rc;
+}
+
 /* Adds to @given (taken; -1: a new ruleset) and returns it. Appends the indexes of missing paths to
  * @missing. */
 static int open_rules(int given, const struct guest_attach_body *a, int abi, bool shared,
@@ -96,7 +116,8 @@ static int open_rules(int given, const struct guest_attach_body *a, int abi, boo
 	    add_path(fd, &(struct guest_attach_rule){ GUEST_READ, "/proc" }, attr.fs) < 0)
 		return -1; /* the loop lists processes from inside */
 	for (size_t i = 0; i < a->nr_rules; i++) {
-		int rc = add_path(fd, &a->rules[i], attr.fs);
+		int rc = a->rules[i].access & GUEST_ENTRIES ? add_entries(fd, &a->rules[i], attr.fs)
+							    : add_path(fd, &a->rules[i], attr.fs);
 		if (rc < 0)
 			return -1;
 		if (rc == 0) {

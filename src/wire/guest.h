@@ -150,6 +150,9 @@ enum guest_access {
 	GUEST_WRITE = 4,  /* and changed, made, removed (no device nodes) */
 	GUEST_DEVICE = 8, /* ioctl on devices below */
 	GUEST_LIST = 16,  /* directories below may be listed, no more */
+	/* the directory may be listed; the other rights are for each of its entries, except
+	 * machine-id, which tells the machine from all others */
+	GUEST_ENTRIES = 32,
 };
 enum guest_stream_nr { GUEST_IN = 0, GUEST_OUT = 1, GUEST_ERR = 2, GUEST_TTY = 3, GUEST_CONN = 4 };
 

@@ -48,6 +48,19 @@ if [ -n "${LONG:-}" ]; then # killed, and not gone on with for a while
 fi
 wait_for 30 none_left
 ok $? 'and nothing is left there'
+cat >limits.lua <<L
+local sg = require "sandglass"
+local how = sg.json.decode [[$(box there)]]
+local box <close> = sg.sandbox(how)
+print(box:exec("cat /proc/self/limits").out)
+how.limits = { pids = 700, mem = "1G" }
+local small <close> = sg.sandbox(how)
+print(small:exec("cat /proc/self/limits").out)
+L
+printf 'return require("sandglass.policy").rules { default = "allow" }\n' >any.lua
+"$SANDGLASS" run limits.lua --policy any.lua --no-tui --no-input </dev/null >"$t/out" 2>&1
+limit() { grep -oE "Max $1 +[0-9]+" "$t/out" | grep -oE '[0-9]+$' | tr '\n' ' '; }
+is "$(limit processes)/$(limit 'address space')/$(limit 'file size')" '4096 700 /8589934592 1073741824 /8589934592 8589934592 ' 'commands have limits, yours or ours'
 
 cp "$t/ssh/config" "$t/ssh/refused" && sed -i "s,/key$,/other," "$t/ssh/refused"
 refused "$(box there '' "$t/ssh/refused")" "on 'there': .*Permission denied.*names? one with key=" 'a key that is not taken'

@@ -53,7 +53,7 @@ else
 fi
 if sshd_start; then
 	trap 'sshd_stop; end_all' EXIT
-	closed ssh "{\"backend\": \"ssh\", \"host\": \"there\", \"config\": \"$t/ssh/config\", \"dir\": \"$t/far\"}" 'shmget semget msgget '
+	closed ssh "{\"backend\": \"ssh\", \"host\": \"there\", \"config\": \"$t/ssh/config\", \"dir\": \"$t/far\"}" ''
 else
 	skip "ssh: ${no_sshd:-no keys for sshd}"
 fi

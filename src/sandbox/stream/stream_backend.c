@@ -14,6 +14,8 @@
 #include "sandbox/common/seccomp.h"
 #include "sandbox/common/profile.h"
 
+enum { SHARED_PIDS = 4096 };
+
 void stream_backend_progress(struct far *f, const char *fmt, ...)
 {
 	char line[300];
@@ -237,6 +239,20 @@ static void set_env(struct far *f)
 	f->env = env;
 }
 
+/* The shared rules, without the number of the machine. Returns owned. */
+static struct guest_rule *stream_backend_shared_rules(size_t *nr_out)
+{
+	const struct guest_rule *shared;
+	*nr_out = guest_rules_shared(&shared);
+	struct guest_rule *rules = mem_calloc(*nr_out, sizeof(*rules));
+	for (size_t i = 0; i < *nr_out; i++) {
+		rules[i] = shared[i];
+		if (strcmp(shared[i].path, "/etc") == 0)
+			rules[i].access |= GUEST_ENTRIES;
+	}
+	return rules;
+}
+
 static void stream_backend_on_ready(void *self, const struct guest_info *info)
 {
 	struct far *f = self;
@@ -253,12 +269,17 @@ static void stream_backend_on_ready(void *self, const struct guest_info *info)
 	struct err err = ERR_INIT;
 	f->info = *info;
 	set_env(f);
-	if (f->kind->wall != FAR_NONE && !(a.filters = seccomp_made(0, &err))) {
+	/* shared: no namespace hides its System V objects, and no cgroup counts shared memory */
+	unsigned weak =
+		f->kind->wall == FAR_SHARED ? SECCOMP_NO_SYSV | SECCOMP_NO_SHARED_MEMORY : 0;
+	if (f->kind->wall != FAR_NONE && !(a.filters = seccomp_made(weak, &err))) {
 		stream_backend_fail(f, &err);
 		return;
 	}
+	CLEANUP(free_ptr) struct guest_rule *shared = NULL;
 	if (f->kind->wall == FAR_SHARED) {
-		a.nr_rules = guest_rules_shared(&a.rules);
+		shared = stream_backend_shared_rules(&a.nr_rules);
+		a.rules = shared;
 		a.extra = own;
 		a.nr_extra = ARRAY_LEN(own);
 		a.scope = true;
@@ -331,6 +352,16 @@ static void stream_backend_fail_early(void *self)
 	stream_backend_leave(f);
 }
 
+/* On a machine that is shared each process is bounded, and the number of all processes of its user,
+ * who may have others: more than the usual number. */
+static void limit_shared(struct box_limits *l)
+{
+	const int64_t most = INT64_C(8) << 30;
+	l->mem_bytes = l->mem_bytes ? l->mem_bytes : most;
+	l->disk_bytes = l->disk_bytes ? l->disk_bytes : most;
+	l->pids = l->pids ? l->pids : SHARED_PIDS;
+}
+
 static int stream_backend_take_opts(struct far *f, const struct box_opts *o, struct err *err)
 {
 	struct launcher *la = launcher_current();
@@ -371,6 +402,8 @@ struct box *stream_backend_open(const struct far_kind *kind, size_t size, struct
 			   .progress = o->progress,
 			   .progress_self = o->progress_self };
 	f->b = (struct box){ .driver = kind->driver, .name = f->name, .profile = kind->profile };
+	if (kind->wall == FAR_SHARED)
+		limit_shared(&f->limits);
 	if (stream_backend_take_opts(f, o, &f->failed) < 0) {
 		loop_defer(l, stream_backend_fail_early, f);
 		return &f->b;
