@@ -145,6 +145,7 @@ void ui_say(struct ui *ui, enum role r, const char *fmt, ...)
 	ui->message = mem_strdup(text);
 	ui->message_role = r;
 	ui->message_key = ui->nr_keys;
+	ui->nr_messages++;
 }
 
 unsigned ui_where(const struct ui *ui)

@@ -97,6 +97,7 @@ struct ui {
 	enum role message_role;
 	uint64_t nr_keys, message_key; /* keys so far; when the message was said */
 	char *message;
+	uint64_t nr_messages; /* so far: tells a message from the next one */
 	/* what waits newest, in the place of a message that is empty; NULL nothing */
 	char *waits;
 	/* what the top view has found is of a filter that has gone: it looks again before a key */

@@ -46,7 +46,7 @@ struct approval {
 	int64_t opened_us; /* mono */
 	unsigned shown;	   /* ui->nr_shown then */
 	bool none_next;	   /* after a decision: the filter of the queue hides all others */
-	bool told_off;	   /* "keys are off" was said */
+	uint64_t told_off; /* number of the message "keys are off"; 0: not said */
 	bool armed, sure;  /* y once, m once */
 	bool seen_end;	   /* the end of the bytes was on the screen */
 	bool sent;	   /* by us: it closes when it is done */

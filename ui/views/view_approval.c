@@ -29,7 +29,7 @@ void approval_arm(struct approval *v, struct ui *ui)
 		return;
 	ui_say(ui, ROLE_DIM, "keys are off for %lld.%lld s", (long long)ui->dead_us / 1000000,
 	       (long long)ui->dead_us / 100000 % 10);
-	v->told_off = true;
+	v->told_off = ui->nr_messages;
 }
 
 /* The words about dead keys go with the dead time, unless others took their place. */
@@ -37,10 +37,9 @@ static void approval_untell(struct approval *v, struct ui *ui)
 {
 	if (!v->told_off || (ui->mono_us - v->opened_us < ui->dead_us && !v->info.decided))
 		return;
-	v->told_off = false;
-	if (ui->message && strncmp(ui->message, "keys are off for ", 17) == 0 &&
-	    ui->message_role == ROLE_DIM)
+	if (ui->nr_messages == v->told_off)
 		ui_say(ui, ROLE_TEXT, "%s", "");
+	v->told_off = 0;
 }
 
 /* Another screen has covered it: keys typed there were not meant for this one. */
