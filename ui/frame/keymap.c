@@ -14,10 +14,10 @@ static const struct key_row keymap_rows[] = {
 static const struct {
 	const char *name, *doc;
 	enum verb_group group;
-	bool acts;
+	bool acts, alone;
 } keymap_verbs[] = {
-	{ "", "", GROUP_ALL, false },
-#define VERB(NAME, name, group, acts, doc) { (name), (doc), GROUP_##group, (acts) },
+	{ "", "", GROUP_ALL, false, false },
+#define VERB(NAME, name, group, acts, alone, doc) { (name), (doc), GROUP_##group, (acts), (alone) },
 #include "ui/frame/verbs.def"
 #undef VERB
 };
@@ -95,6 +95,11 @@ enum verb_group verb_group(enum verb v)
 bool verb_acts(enum verb v)
 {
 	return keymap_verbs[v].acts;
+}
+
+bool verb_alone(enum verb v)
+{
+	return keymap_verbs[v].alone;
 }
 
 enum verb verb_find(const char *name)

@@ -7,7 +7,7 @@
 
 enum verb {
 	VERB_NONE,
-#define VERB(NAME, name, group, acts, doc) VERB_##NAME,
+#define VERB(NAME, name, group, acts, alone, doc) VERB_##NAME,
 #include "ui/frame/verbs.def"
 #undef VERB
 	VERB_NR
@@ -81,6 +81,7 @@ const char *verb_name(enum verb v);
 const char *verb_doc(enum verb v);
 enum verb_group verb_group(enum verb v);
 bool verb_acts(enum verb v);
+bool verb_alone(enum verb v); /* works without a session on the screen */
 enum verb verb_find(const char *name);
 const char *verb_group_title(enum verb_group g);
 /* "j", "Ctrl-d", "F5", "Enter" */

@@ -168,24 +168,10 @@ static void no_keys(struct ui *ui)
 	ui->dead_until_us = ui->mono_us + ui->dead_us;
 }
 
-/* Without a session on the screen (the session browser). */
-static bool has_subject(const struct ui *ui, enum verb v)
-{
-	static const bool works[VERB_NR] = {
-		[VERB_OPEN] = true,	 [VERB_BACK] = true,	 [VERB_HELP] = true,
-		[VERB_REDRAW] = true,	 [VERB_MOUSE] = true,	 [VERB_SESSIONS] = true,
-		[VERB_SEARCH] = true,	 [VERB_AGAIN] = true,	 [VERB_AGAIN_UP] = true,
-		[VERB_UP] = true,	 [VERB_DOWN] = true,	 [VERB_PAGE_UP] = true,
-		[VERB_PAGE_DOWN] = true, [VERB_FIRST] = true,	 [VERB_LAST] = true,
-		[VERB_NEXT_PANE] = true, [VERB_PREV_PANE] = true
-	};
-	return ui->nr_src > 0 || works[v];
-}
-
 static void do_verb(struct ui *ui, enum verb v)
 {
 	ui_fresh(ui);
-	if (!has_subject(ui, v)) {
+	if (ui->nr_src == 0 && !verb_alone(v)) {
 		ui_say(ui, ROLE_DIM, "%s: open a session first", verb_name(v));
 		return;
 	}
