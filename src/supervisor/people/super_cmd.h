@@ -1,5 +1,5 @@
-/* Inside of the commands of super_cmd.c: one that is being carried out, and what super_decide.c and
- * super_shell.c do. */
+/* Inside of the commands of super_cmd.c: one that is being carried out, and what super_decide.c,
+ * super_shell.c, and super_cmd_box.c do. */
 #ifndef SUPERVISOR_SUPER_CMD_H
 #define SUPERVISOR_SUPER_CMD_H
 
@@ -34,6 +34,18 @@ int cmd_deny(struct ask_for *a, json_t *out, struct err *err);
 int cmd_defer(struct ask_for *a, json_t *out, struct err *err);
 int cmd_answer(struct ask_for *a, json_t *out, struct err *err);
 int cmd_waivers(struct ask_for *a, json_t *out, struct err *err);
+
+/* --- super_cmd_box.c: likewise --- */
+int cmd_box_copy(struct ask_for *a, json_t *out, struct err *err);
+int cmd_box_look(struct ask_for *a, json_t *out, struct err *err);
+int cmd_box_snapshot(struct ask_for *a, json_t *out, struct err *err);
+int cmd_merge(struct ask_for *a, json_t *out, struct err *err);
+int cmd_review(struct ask_for *a, json_t *out, struct err *err);
+int cmd_rollback(struct ask_for *a, json_t *out, struct err *err);
+int cmd_undo(struct ask_for *a, json_t *out, struct err *err);
+int cmd_dry_run(struct ask_for *a, json_t *out, struct err *err);
+int cmd_apply(struct ask_for *a, json_t *out, struct err *err);
+int cmd_redo_here(struct ask_for *a, json_t *out, struct err *err);
 
 /* --- super_shell.c: likewise; input also of other programs of a box --- */
 int cmd_open_shell(struct ask_for *a, json_t *out, struct err *err);
