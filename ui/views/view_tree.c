@@ -6,56 +6,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "ui/frame/finder_priv.h"
 #include "ui/rows/draw.h"
 #include "ui/term/fmt.h"
-#include "ui/views/blame.h"
-#include "ui/views/listed.h"
 #include "ui/rows/pane.h"
-#include "ui/views/tree.h"
+#include "ui/views/tree_priv.h"
 #include "ui/rows/who.h"
-
-enum {
-	WIDE_COLS = 100,
-	LEFT_COLS = 44,
-	TEXT_MAX = 2 << 20,
-	WHO_ROWS = 4,
-	WHO_COLS = 8,
-	NUMBER_COLS = 6
-};
-
-/* The source of the text on the screen: the text is made again when one of these has changed. */
-struct shown {
-	struct object_id id, was;
-	uint64_t at, box;
-	int width;
-	bool blame, diff, ascii, reading;
-};
-
-struct tree_view {
-	size_t source;
-	uint64_t agent, action, box; /* box 0: the subject's */
-	char *dir, *file;	     /* "src/lex"; file: a name in it, "" none is open */
-	bool blame, diff;
-	uint64_t against; /* of the difference; 0 the base */
-	struct listed l;
-	int64_t top;
-	/* made by recalc */
-	struct files f;
-	struct arena listing; /* of f, which is of: */
-	uint64_t listed;      /* files_state */
-	char *listed_dir;     /* NULL: it is of nothing */
-	struct shown shown;
-	struct arena kept; /* of text and blame */
-	struct text text;
-	struct blaming *whose; /* under way, or known; NULL nobody asks */
-	struct blame by;       /* of whose */
-	size_t *line;	       /* line of each row, from 1 */
-	size_t text_top;
-	int rows;
-	const char *title, *note;
-	struct arena *arena;
-};
 
 static char *view_tree_joined(const char *dir, const char *name)
 {
@@ -142,8 +97,7 @@ void tree_open(struct ui *ui, const struct subject *on, uint64_t box, const char
 		go_to(v, plain);
 }
 
-/* The file that is open, or the one under the cursor. */
-static const struct file_entry *view_tree_chosen(const struct tree_view *v)
+const struct file_entry *tree_chosen(const struct tree_view *v)
 {
 	for (size_t i = 0; *v->file && i < v->f.nr; i++)
 		if (strcmp(v->f.entry[i].name, v->file) == 0)
@@ -297,7 +251,7 @@ static void view_tree_go_on(struct tree_view *v, struct source *s)
 
 static void keep_text(struct tree_view *v, struct ui *ui, struct source *s, int width)
 {
-	const struct file_entry *e = view_tree_chosen(v);
+	const struct file_entry *e = tree_chosen(v);
 	struct shown want = { .box = view_tree_box_of(v, &s->model),
 			      .width = width,
 			      .blame = v->blame && *v->file,
@@ -363,7 +317,7 @@ static void view_tree_recalc(void *self, struct ui *ui, struct arena *ar, int ro
 	if (!s)
 		return;
 	keep_listing(v, s);
-	const struct file_entry *e = *v->file ? view_tree_chosen(v) : NULL;
+	const struct file_entry *e = *v->file ? tree_chosen(v) : NULL;
 	if (e && e->dir) { /* a path of a directory was asked for */
 		CLEANUP(free_ptr) char *path = view_tree_joined(v->dir, v->file);
 		free(v->dir);
@@ -379,110 +333,6 @@ static void view_tree_recalc(void *self, struct ui *ui, struct arena *ar, int ro
 	keep_text(v, ui, s, beside ? cols - LEFT_COLS - 1 : cols - 1);
 	v->text_top = text_clamp(&v->text, v->top, v->rows);
 	v->top = (int64_t)v->text_top;
-}
-
-/* --- paint ------------------------------------------------------------------------------------ */
-
-static enum role view_tree_op_role(char op)
-{
-	return op == 'A' ? ROLE_ADD : op == 'D' ? ROLE_DEL : op == ' ' ? ROLE_DIM : ROLE_HUNK;
-}
-
-static const char *view_tree_kind_of(const struct file_entry *e)
-{
-	switch (e->mode & TREE_MODE_KIND) {
-	case TREE_MODE_DIR:
-		return "dir";
-	case TREE_MODE_LINK:
-		return "link";
-	default:
-		return e->mode & 0111 ? "program" : "file";
-	}
-}
-
-static void view_tree_paint_list(const struct tree_view *v, struct area a)
-{
-	int row;
-	for (size_t i = v->l.top; list_sees(&v->l, i, a, &row); i++) {
-		const struct file_entry *e = &v->f.entry[i];
-		const char *name = e->dir ? arena_printf(v->arena, "%s/", e->name) : e->name;
-		grid_put(a, row, 1, view_tree_op_role(e->op), arena_printf(v->arena, "%c", e->op));
-		put_bytes(a, row, 3, a.cols - 13,
-			  e->dir	 ? ROLE_NAME
-			  : e->op == 'D' ? ROLE_DIM
-					 : ROLE_TEXT,
-			  name, strlen(name), 0);
-		put_right(a, row, a.cols - 9, 8, ROLE_DIM, view_tree_kind_of(e));
-		if (i == v->l.at)
-			put_cursor_row(a, row);
-	}
-	if (v->f.nr == 0)
-		grid_put(a, LIST_HEAD, 3, ROLE_DIM,
-			 v->f.there ? "nothing is in here" : "directory not found here");
-}
-
-/* The authors of the lines on the screen, the first few, each once. */
-static void paint_who(const struct tree_view *v, const struct ui *ui, struct area a)
-{
-	struct source *s = ui_source(ui, v->source);
-	uint64_t told[WHO_ROWS];
-	int nr = 0, most = WHO_ROWS - 1;
-	put_rule(a, 0, "who brought these lines", ROLE_TITLE, "~ several at the same time");
-	for (size_t i = v->text_top;
-	     i < v->text_top + (size_t)v->rows && i < v->text.nr && nr < most; i++) {
-		size_t line = v->line[i];
-		uint64_t by = line && line <= v->by.nr ? v->by.by[line - 1] : 0;
-		bool known = !by;
-		for (int k = 0; k < nr; k++)
-			known = known || told[k] == by;
-		if (known)
-			continue;
-		const char *text = who_text(s, by, v->arena);
-		put_bytes(a, 1 + nr, 1, a.cols - 2, ROLE_TEXT, text, strlen(text), 0);
-		told[nr++] = by;
-	}
-	if (nr == 0)
-		grid_put(a, 1, 1, ROLE_DIM,
-			 v->by.nr ? "these are of the base, or older than the record"
-				  : "not known");
-}
-
-static void view_tree_paint_text(const struct tree_view *v, struct area a)
-{
-	const struct file_entry *e = view_tree_chosen(v);
-	if (e && !e->dir) {
-		int col = grid_put(a, 0, 1, view_tree_op_role(e->op),
-				   e->op == ' ' ? "=" : arena_printf(v->arena, "%c", e->op)) +
-			  1;
-		put_bytes(a, 0, col, a.cols - col - 20, ROLE_NAME, e->name, strlen(e->name), 0);
-	}
-	text_paint(&v->text, area_sub(a, 1, 0, v->rows, a.cols), v->text_top);
-	if (v->text_top + (size_t)v->rows < v->text.nr)
-		put_right(a, 0, 0, a.cols - 1, ROLE_DIM,
-			  arena_printf(v->arena, "%zu of %zu lines", v->text_top + (size_t)v->rows,
-				       v->text.nr));
-}
-
-static void view_tree_paint(const void *self, const struct ui *ui, struct area a)
-{
-	const struct tree_view *v = self;
-	bool open = *v->file, wide = a.cols >= WIDE_COLS;
-	const char *path = arena_printf(v->arena, "/workspace%s%s", *v->dir ? "/" : "", v->dir);
-	draw_title(a, 0, v->title, &(struct piece){ ROLE_DIM, v->note ? v->note : "" }, 1);
-	put_rule(a, 1, path, ROLE_NAME,
-		 open ? NULL : fmt_plural(v->arena, (int64_t)v->f.nr, "entry", "entries"));
-	if (open) {
-		view_tree_paint_text(v, area_sub(a, 2, 0, a.rows - 2, a.cols));
-		if (v->blame && !v->diff)
-			paint_who(v, ui, area_sub(a, a.rows - WHO_ROWS, 0, WHO_ROWS, a.cols));
-		return;
-	}
-	grid_put(a, 2, 3, ROLE_HEAD, "NAME");
-	view_tree_paint_list(v, area_sub(a, 0, 0, a.rows, wide ? LEFT_COLS - 1 : a.cols));
-	if (wide) {
-		put_vline(a, 2, LEFT_COLS - 1, a.rows - 2);
-		view_tree_paint_text(v, area_sub(a, 2, LEFT_COLS, a.rows - 2, a.cols - LEFT_COLS));
-	}
 }
 
 /* --- verbs ------------------------------------------------------------------------------------ */
@@ -506,7 +356,7 @@ static bool view_tree_up(struct tree_view *v)
 
 static bool down_into(struct tree_view *v)
 {
-	const struct file_entry *e = view_tree_chosen(v);
+	const struct file_entry *e = tree_chosen(v);
 	if (*v->file || !e)
 		return true;
 	if (!e->dir) {
@@ -534,7 +384,7 @@ static void view_tree_compared(struct ui *ui, const char *text)
 		       text);
 		return;
 	}
-	const struct file_entry *e = view_tree_chosen(v);
+	const struct file_entry *e = tree_chosen(v);
 	if (e && !e->dir && !*v->file)
 		down_into(v);
 	v->against = at;
@@ -544,7 +394,7 @@ static void view_tree_compared(struct ui *ui, const char *text)
 
 static bool ask_diff(struct tree_view *v, struct ui *ui)
 {
-	const struct file_entry *e = view_tree_chosen(v);
+	const struct file_entry *e = tree_chosen(v);
 	if (!e || e->dir)
 		return false; /* of all files: the diff screen */
 	if (v->diff && *v->file)
@@ -693,7 +543,7 @@ const struct view_ops view_tree = {
 	.open = view_tree_open_view,
 	.close = view_tree_close_view,
 	.recalc = view_tree_recalc,
-	.paint = view_tree_paint,
+	.paint = tree_paint,
 	.verb = view_tree_verb,
 	.key = view_tree_key,
 	.own = view_tree_own,
