@@ -1,0 +1,94 @@
+/* A session that records no live tokens: at every split of the output a name stands for the token, and the rest is as it
+ * was written. */
+#include "record/live_token.h"
+#include "record_help.h"
+
+static const char token[] = "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";
+static const char key[] = "-----BEGIN RSA PRIVATE KEY-----\nMIIEvQIBADANBgkqhkiG9w0BAQ\n-----END RSA PRIVATE KEY-----";
+
+static void set_flag(void *self)
+{
+	*(bool *)self = true;
+}
+
+static void gather(void *self, uint64_t action, enum record_stream s, const void *bytes, size_t len)
+{
+	(void)action;
+	(void)s;
+	buf_append(self, bytes, len);
+}
+
+/* The text that is recorded when <text> comes in two pieces, or byte by byte (@at past its end). */
+static void write_split(struct record *r, uint64_t action, enum record_stream s, const char *text, size_t at)
+{
+	size_t len = strlen(text);
+	if (at <= len) {
+		record_output(r, action, s, text, at);
+		record_output(r, action, s, text + at, len - at);
+	} else {
+		for (size_t i = 0; i < len; i++)
+			record_output(r, action, s, text + i, 1);
+	}
+	record_output_end(r, action);
+}
+
+static size_t wrong_splits(struct record *r, struct buf *tapped, const char *text, const char *want)
+{
+	size_t wrong = 0;
+	for (size_t at = 0; at <= strlen(text) + 1; at++) {
+		json_t *b = json_object();
+		json_put_str(b, "kind", "exec");
+		uint64_t action = record_append_json(r, 100, 1, 5, 6, 0, b);
+		buf_reset(tapped);
+		write_split(r, action, STREAM_OUT, text, at);
+		if (strcmp(buf_cstr(tapped), want) != 0 && !wrong++)
+			printf("# split at %zu: %s\n", at, buf_cstr(tapped));
+	}
+	return wrong;
+}
+
+static size_t count_seen(struct session *s)
+{
+	CLEANUP(arena_release) struct arena a = ARENA_INIT;
+	struct err err = ERR_INIT;
+	struct event ev;
+	size_t nr = 0;
+	for (uint64_t seq = 1; seq <= session_head(s); seq++) {
+		if (session_event(s, seq, &ev, &a, &err) < 0)
+			exit(99);
+		nr += strstr(ev.body ? ev.body : "", "\"redacted\":true") != NULL;
+		if (ev.body && (strstr(ev.body, token + 4) || strstr(ev.body, "MIIEvQ")))
+			exit(98);
+	}
+	return nr;
+}
+
+int main(void)
+{
+	struct err err = ERR_INIT;
+	struct loop *l = NULL;
+	struct record *r = NULL;
+	struct session *s = NULL;
+	CLEANUP(buf_release) struct buf tapped = BUF_INIT;
+	help_init();
+	ok(loop_new(&l, &err) == 0 && record_create(&r, l, help_dir(), "hide", NULL, NULL, NULL, &err) == 0, "a session");
+	record_on_output(r, gather, &tapped);
+	record_hide_tokens(r);
+	CLEANUP(free_ptr) char *line = mem_printf("x=%s and more\n", token), *block = mem_printf("a\n%s\nb\n", key);
+	is_int((int64_t)wrong_splits(r, &tapped, line, "x=<secret:token-github-1> and more\n"), 0, "a token at every split");
+	is_int((int64_t)wrong_splits(r, &tapped, block, "a\n<secret:token-private-key-2>\nb\n"), 0, "a private key at every split");
+	is_int((int64_t)wrong_splits(r, &tapped, "ghp_short sk-ant- $ ", "ghp_short sk-ant- $ "), 0, "beginnings that are none stay");
+	is_int((int64_t)wrong_splits(r, &tapped, "ends with sk-ant-api03-aK3p", "ends with sk-ant-api03-aK3p"), 0,
+	       "also at the end of the action");
+	json_t *b = json_object();
+	json_put_str(b, "text", line);
+	bool done = false;
+	record_barrier(r, record_append_json(r, 420, 0, 0, 0, 0, b), set_flag, &done);
+	help_wait(l, &done);
+	ok(session_open(&s, record_path(r), &err) == 0, "it is read: %s", err.text);
+	ok(count_seen(s) > strlen(line), "each action has its event, and no event the value");
+	session_close(&s);
+	ok(record_close(&r, NULL, &err) == 0, "closed: %s", err.text);
+	loop_free(l);
+	return help_done();
+}
