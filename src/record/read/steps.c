@@ -69,8 +69,10 @@ static bool decode_bytes(const uint8_t *restrict p, uint32_t *restrict back)
 /* False if it has fewer numbers, or one that is too large. */
 static bool read_steps_decode(const uint8_t *p, size_t len, uint32_t *back)
 {
-	const uint8_t *end = p + len;
 	uint64_t n;
+	if (!len) /* SQLite has no address for it */
+		return false;
+	const uint8_t *end = p + len;
 	if (len == STEPS_BLOCK)
 		return decode_bytes(p, back);
 	for (size_t i = 0; i < STEPS_BLOCK; back[i++] = (uint32_t)n)
