@@ -26,7 +26,7 @@ int fd_nonblock(int fd, struct err *err)
 {
 	int flags = fcntl(fd, F_GETFL);
 	if (flags < 0 || fcntl(fd, F_SETFL, flags | O_NONBLOCK) < 0)
-		return err_sys(err, "cannot make descriptor %d non-blocking", fd);
+		return err_sys(err, "can't make descriptor %d non-blocking", fd);
 	return 0;
 }
 
@@ -44,7 +44,7 @@ int fd_write_all(int fd, const void *bytes, size_t len, struct err *err)
 		if (n < 0 && errno == EAGAIN)
 			fd_wait_for(fd, POLLOUT);
 		else if (n < 0 && errno != EINTR)
-			return err_sys(err, "cannot write");
+			return err_sys(err, "can't write");
 		else if (n > 0) {
 			p += n;
 			len -= (size_t)n;
@@ -63,7 +63,7 @@ int fd_read_full(int fd, void *bytes, size_t len, struct err *err)
 		if (n < 0 && errno == EAGAIN)
 			fd_wait_for(fd, POLLIN);
 		else if (n < 0 && errno != EINTR)
-			return err_sys(err, "cannot read");
+			return err_sys(err, "can't read");
 		else if (n > 0) {
 			p += n;
 			len -= (size_t)n;
@@ -86,7 +86,7 @@ int fd_read_all(int fd, struct buf *out, size_t max, struct err *err)
 		if (n < 0 && errno == EINTR)
 			continue;
 		if (n < 0)
-			return err_sys(err, "cannot read");
+			return err_sys(err, "can't read");
 		out->len += (size_t)n;
 		out->data[out->len] = 0;
 		if (out->len > max)
@@ -113,12 +113,12 @@ int file_open(const char *path, struct err *err)
 {
 	struct stat st;
 	if (stat(path, &st) < 0)
-		return err_sys(err, "cannot open '%s'", path);
+		return err_sys(err, "can't open '%s'", path);
 	if (!file_plain_kind(&st)) /* opening some of them does something */
 		return file_not_plain(path, st.st_mode, err);
 	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
 	if (fd < 0)
-		return err_sys(err, "cannot open '%s'", path);
+		return err_sys(err, "can't open '%s'", path);
 	if (fstat(fd, &st) == 0 && file_plain_kind(&st))
 		return fd;
 	fd_close(&fd);
@@ -145,7 +145,7 @@ static int dir_sync(const char *path, struct err *err)
 		*slash = 0;
 	CLEANUP(fd_close) int fd = open(slash ? dir : ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (fd < 0 || fsync(fd) < 0)
-		return err_sys(err, "cannot sync the directory of '%s'", path);
+		return err_sys(err, "can't sync the directory of '%s'", path);
 	return 0;
 }
 
@@ -155,10 +155,10 @@ static int write_renamed(const char *path, const void *bytes, size_t len, mode_t
 	CLEANUP(free_ptr) char *tmp = mem_printf("%s.XXXXXX", path);
 	CLEANUP(fd_close) int fd = mkostemp(tmp, O_CLOEXEC);
 	if (fd < 0)
-		return err_sys(err, "cannot create '%s'", tmp);
+		return err_sys(err, "can't create '%s'", tmp);
 	int rc = fd_write_all(fd, bytes, len, err);
 	if (rc == 0 && (fchmod(fd, mode) < 0 || (sync && fsync(fd) < 0) || rename(tmp, path) < 0))
-		rc = err_sys(err, "cannot write '%s'", path);
+		rc = err_sys(err, "can't write '%s'", path);
 	if (rc < 0)
 		unlink(tmp);
 	return rc;
@@ -184,7 +184,7 @@ static int make_all(const char *path, mode_t mode, struct err *err)
 		char c = *s;
 		*s = 0;
 		if (mkdir(p, c ? 0755 & (mode | 0111) : mode) < 0 && errno != EEXIST)
-			return err_sys(err, "cannot make directory '%s'", p);
+			return err_sys(err, "can't create directory '%s'", p);
 		if (!c)
 			return 0;
 		*s = c;
@@ -199,7 +199,7 @@ int dir_make(const char *path, mode_t mode, struct err *err)
 	if (errno != EEXIST && make_all(path, mode, err) < 0)
 		return -1;
 	if (stat(path, &st) < 0)
-		return err_sys(err, "cannot look at '%s'", path);
+		return err_sys(err, "can't read the status of '%s'", path);
 	if (!S_ISDIR(st.st_mode))
 		return err_set(err, ERR_EXISTS, "'%s' is not a directory", path);
 	return 0;
@@ -266,19 +266,19 @@ int dir_remove(const char *path, struct err *err)
 {
 	struct stat st;
 	if (lstat(path, &st) < 0)
-		return errno == ENOENT ? 0 : err_sys(err, "cannot look at '%s'", path);
+		return errno == ENOENT ? 0 : err_sys(err, "can't read the status of '%s'", path);
 	if (!S_ISDIR(st.st_mode))
-		return unlink(path) < 0 ? err_sys(err, "cannot remove '%s'", path) : 0;
+		return unlink(path) < 0 ? err_sys(err, "can't remove '%s'", path) : 0;
 	if ((st.st_mode & 0700) != 0700)
 		make_enterable(AT_FDCWD, path);
 	CLEANUP(fd_close) int top = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	if (top < 0)
-		return err_sys(err, "cannot open '%s'", path);
+		return err_sys(err, "can't open '%s'", path);
 	unsigned serial = 0;
 	for (bool again = true; again;) {
 		again = false;
 		if (remove_children(top, top, st.st_dev, &serial, &again) < 0)
-			return err_sys(err, "cannot remove what is in '%s'", path);
+			return err_sys(err, "can't remove the contents of '%s'", path);
 		if (!again)
 			break;
 		/* what is left at the top are directories: empty each of them, moving theirs up */
@@ -286,7 +286,7 @@ int dir_remove(const char *path, struct err *err)
 		DIR *d = copy < 0 ? NULL : fdopendir(copy);
 		if (!d) {
 			fd_close(&copy);
-			return err_sys(err, "cannot list '%s'", path);
+			return err_sys(err, "can't list '%s'", path);
 		}
 		const struct dirent *e;
 		int rc = 0;
@@ -304,10 +304,10 @@ int dir_remove(const char *path, struct err *err)
 		}
 		closedir(d);
 		if (rc < 0)
-			return err_sys(err, "cannot remove what is in '%s'", path);
+			return err_sys(err, "can't remove the contents of '%s'", path);
 	}
 	if (rmdir(path) < 0)
-		return err_sys(err, "cannot remove '%s'", path);
+		return err_sys(err, "can't remove '%s'", path);
 	return 0;
 }
 
@@ -338,7 +338,7 @@ int fd_send(int sock, const void *bytes, size_t len, const int *fds, size_t nr_f
 			continue;
 		}
 		if (n < 0)
-			return err_sys(err, "cannot send");
+			return err_sys(err, "can't send");
 		/* the descriptors went with the first byte; the rest are plain bytes */
 		return (size_t)n < len
 			       ? fd_write_all(sock, (const char *)bytes + n, len - (size_t)n, err)
@@ -362,7 +362,7 @@ ssize_t fd_recv(int sock, void *bytes, size_t cap, int *fds, size_t *nr_fds_out,
 		n = recvmsg(sock, &m, MSG_CMSG_CLOEXEC);
 	while (n < 0 && errno == EINTR);
 	if (n < 0) {
-		err_sys(err, "cannot receive");
+		err_sys(err, "can't receive");
 		return -1;
 	}
 	*nr_fds_out = 0;

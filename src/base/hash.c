@@ -12,7 +12,7 @@ static_assert(sizeof(crypto_hash_sha256_state) <= sizeof(struct hash_ctx), "hash
 void hash_init(void)
 {
 	if (sodium_init() < 0) {
-		fputs("sandglass: cannot initialise libsodium (no source of random bytes)\n",
+		fputs("sandglass: can't initialize libsodium (no source of random bytes)\n",
 		      stderr);
 		abort();
 	}

@@ -34,7 +34,7 @@ int tcp_peer_uid(int sock, uid_t *uid_out, struct err *err)
 	socklen_t len = sizeof(here), peer_len = sizeof(peer);
 	if (getsockname(sock, (struct sockaddr *)&here, &len) < 0 ||
 	    getpeername(sock, (struct sockaddr *)&peer, &peer_len) < 0)
-		return err_sys(err, "who is at the other end cannot be found");
+		return err_sys(err, "can't find the process at the other end");
 	char four[64], six[128];
 	snprintf(four, sizeof(four), ": %08X:%04X %08X:%04X ", peer.sin_addr.s_addr,
 		 ntohs(peer.sin_port), here.sin_addr.s_addr, ntohs(here.sin_port));
@@ -45,5 +45,5 @@ int tcp_peer_uid(int sock, uid_t *uid_out, struct err *err)
 		if (in_table("/proc/self/net/tcp", four, uid_out) ||
 		    in_table("/proc/self/net/tcp6", six, uid_out))
 			return 0;
-	return err_set(err, ERR_NOENT, "nobody holds the other end of the connection");
+	return err_set(err, ERR_NOENT, "no process holds the other end of the connection");
 }

@@ -80,7 +80,7 @@ int act_load(struct act *a, struct session *s, uint64_t seq, struct err *err)
 	*a = (struct act){ .seq = seq };
 	int rc = session_event(s, seq, &ev, &arena, err);
 	if (rc == 0 && ev.kind != EV_ACTION_REQUESTED)
-		rc = err_set(err, ERR_NOENT, "#%" PRIu64 " of session %s is no action", seq,
+		rc = err_set(err, ERR_NOENT, "#%" PRIu64 " of session %s is not an action", seq,
 			     session_id(s));
 	if (rc == 0) {
 		a->agent = ev.agent;
@@ -193,7 +193,7 @@ static uint64_t one_stream(struct session *s, uint64_t action, int stream, size_
 	uint64_t size = session_output_size(s, action, stream);
 	if (size <= max) {
 		if (size && session_output(s, action, stream, 0, size, out, &none) < 0)
-			buf_printf(out, "(cannot be read: %s)", none.text);
+			buf_printf(out, "(can't be read: %s)", none.text);
 		return size;
 	}
 	if (session_output(s, action, stream, 0, max / 2, out, &none) < 0)
@@ -203,7 +203,7 @@ static uint64_t one_stream(struct session *s, uint64_t action, int stream, size_
 		   size - max / 2 - (max - max / 2));
 	if (session_output(s, action, stream, size - (max - max / 2), max - max / 2, out, &none) <
 	    0)
-		buf_printf(out, "(cannot be read: %s)", none.text);
+		buf_printf(out, "(can't be read: %s)", none.text);
 	return size;
 }
 

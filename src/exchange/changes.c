@@ -37,8 +37,7 @@ json_t *snapshot_in_history(struct session *s, const struct event *ev, struct er
 {
 	if (!ev->body) {
 		err_set(err, ERR_NOENT,
-			"event #%" PRIu64 " was redacted: the files from there on are unknown",
-			ev->seq);
+			"event #%" PRIu64 " was redacted: the files after it are unknown", ev->seq);
 		return NULL;
 	}
 	json_t *body = json_parse(ev->body, ev->len, "snapshot", err);
@@ -74,7 +73,7 @@ static int body_before(struct session *s, const json_t *body, json_t **out, stru
 	if (!ev.body)
 		return err_set(err, ERR_NOENT,
 			       "event #%" PRIu64
-			       " was redacted: what the next snapshot changed is unknown",
+			       " was redacted: the changes of the next snapshot are unknown",
 			       prev);
 	*out = json_parse(ev.body, ev.len, "event", err);
 	return *out ? 0 : -1;

@@ -113,7 +113,7 @@ static int to_stream(const struct exporter *e, struct export *x, FILE *to, struc
 	x->out = json ? json : to;
 	int rc = e->run(x, err);
 	if (json && fclose(json) != 0 && rc == 0)
-		rc = err_sys(err, "cannot write");
+		rc = err_sys(err, "can't write");
 	if (rc == 0)
 		rc = export_flushed(to, err);
 	x->out = NULL;
@@ -128,12 +128,12 @@ static int to_stdout(const struct exporter *e, struct export *x, FILE *stream, s
 	char bytes[65536];
 	size_t n;
 	if (!whole)
-		return err_sys(err, "cannot make a temporary file");
+		return err_sys(err, "can't create a temporary file");
 	int rc = to_stream(e, x, whole, err);
 	rewind(whole);
 	while (rc == 0 && (n = fread(bytes, 1, sizeof(bytes), whole)) > 0)
 		if (fwrite(bytes, 1, n, stream) != n)
-			rc = err_sys(err, "cannot write");
+			rc = err_sys(err, "can't write");
 	if (rc == 0)
 		rc = export_flushed(stream, err);
 	fclose(whole);
@@ -150,12 +150,12 @@ static int into_file(const struct exporter *e, struct export *x, const char *tmp
 	}
 	FILE *f = fopen(tmp, "wxe");
 	if (!f)
-		return err_sys(err, "cannot write '%s'", tmp);
+		return err_sys(err, "can't write '%s'", tmp);
 	int rc = to_stream(e, x, f, err);
 	if (rc == 0 && fsync(fileno(f)) < 0 && errno != EINVAL)
-		rc = err_sys(err, "cannot write '%s'", tmp);
+		rc = err_sys(err, "can't write '%s'", tmp);
 	if (fclose(f) != 0 && rc == 0)
-		rc = err_sys(err, "cannot write '%s'", tmp);
+		rc = err_sys(err, "can't write '%s'", tmp);
 	return rc;
 }
 
@@ -167,14 +167,14 @@ int export_to(const struct exporter *e, struct export *x, const char *path, FILE
 	if (!path)
 		return to_stdout(e, x, stream, err);
 	if (e->where == EXPORT_FOLDER && access(path, F_OK) == 0)
-		return err_set(err, ERR_EXISTS,
-			       "'%s' is there already: name a folder that does not exist", path);
+		return err_set(err, ERR_EXISTS, "'%s' exists\nName a directory that doesn't exist.",
+			       path);
 	random_bytes(chance, sizeof(chance));
 	buf_printf(&tmp, "%s.part-", path);
 	hex_append(&tmp, chance, sizeof(chance));
 	int rc = into_file(e, x, buf_cstr(&tmp), err);
 	if (rc == 0 && rename(buf_cstr(&tmp), path) < 0)
-		rc = err_sys(err, "cannot write '%s'", path);
+		rc = err_sys(err, "can't write '%s'", path);
 	struct err none = ERR_INIT;
 	if (rc < 0 && dir_remove(buf_cstr(&tmp), &none) < 0)
 		unlink(buf_cstr(&tmp));
@@ -221,7 +221,7 @@ json_t *json_time(int64_t wall_us)
 int export_flushed(FILE *out, struct err *err)
 {
 	if (fflush(out) != 0 || ferror(out))
-		return err_sys(err, "cannot write the export");
+		return err_sys(err, "can't write the export");
 	return 0;
 }
 

@@ -215,7 +215,7 @@ static int put_trajectory(struct export *x, uint64_t agent, struct err *err)
 	if (rc == 0 && !t.steps) { /* the format wants one */
 		struct step none = { .who = STEP_SYSTEM,
 				     .from = "",
-				     .text = mem_strdup("(nothing was said or done)") };
+				     .text = mem_strdup("(no text and no action)") };
 		export_json(x->out, step_json(&t, &none));
 		step_release(&none);
 	}

@@ -426,7 +426,7 @@ static pid_t export_git_start(char *const argv[], int in, struct err *err)
 	posix_spawn_file_actions_destroy(&fa);
 	if (e) {
 		errno = e;
-		err_sys(err, "cannot start git, which this form needs");
+		err_sys(err, "can't start git, which this format needs");
 		return -1;
 	}
 	return pid;
@@ -475,7 +475,7 @@ static int export_git_import(struct history *h, const struct layers_at *l, struc
 	char *const argv[] = { (char[]){ "git" }, dir, (char[]){ "fast-import" },
 			       (char[]){ "--quiet" }, NULL };
 	if (pipe2(fds, O_CLOEXEC) < 0)
-		return err_sys(err, "cannot make a pipe");
+		return err_sys(err, "can't create a pipe");
 	pid_t pid = export_git_start(argv, fds[0], err);
 	close(fds[0]);
 	h->git = fdopen(fds[1], "w");
@@ -485,7 +485,7 @@ static int export_git_import(struct history *h, const struct layers_at *l, struc
 	if (h->git && rc == 0)
 		fputs("done\n", h->git);
 	if (h->git && fclose(h->git) != 0 && rc == 0)
-		rc = err_sys(err, "git fast-import has gone");
+		rc = err_sys(err, "git fast-import has ended");
 	struct err late = ERR_INIT;
 	if (pid > 0 && export_git_ended(pid, "fast-import", rc == 0 ? err : &late) < 0)
 		rc = -1;

@@ -33,7 +33,7 @@ static int export_glass_remove_one(struct cleaner *c, const char *what, uint64_t
 	c->asked++;
 	while (c->done < c->asked && record_state(c->r) == RECORD_OK)
 		loop_turn(c->l, 50);
-	return c->done == c->asked ? 0 : err_set(err, ERR_IO, "the copy cannot be written");
+	return c->done == c->asked ? 0 : err_set(err, ERR_IO, "can't write the copy");
 }
 
 static int export_glass_remove_all(struct cleaner *c, struct export *x, struct err *err)

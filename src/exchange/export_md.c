@@ -142,7 +142,7 @@ static void export_md_put_step(struct report *r, const struct step *st)
 	struct err none = ERR_INIT;
 	if (*st->text) {
 		fprintf(out, "%s%s (#%" PRIu64 "):\n\n", who[st->who],
-			!strcmp(st->from, "person") ? " by a person" : "", st->seq);
+			!strcmp(st->from, "person") ? " by you" : "", st->seq);
 		export_md_put_block(out, st->text,
 				    strlen(st->text) > TEXT_MAX ? TEXT_MAX : strlen(st->text));
 	}
@@ -207,14 +207,15 @@ static void put_sums(struct report *r)
 	if (r->honeytokens)
 		fprintf(out, "| honeytokens seen | %zu |\n", r->honeytokens);
 	fprintf(out,
-		"| decided by somebody | %zu |\n| answers of models | %zu |\n| tokens in, out | %" PRId64
+		"| decided by a reviewer | %zu |\n| answers of models | %zu |\n| tokens in, out | %" PRId64
 		", %" PRId64 " |\n",
 		r->decided, r->answers, r->in, r->out);
 	CLEANUP(buf_release) struct buf cost = BUF_INIT;
 	export_cost(r->x->evidence, &cost);
 	fprintf(out, "| cost | %s |\n", buf_cstr(&cost));
 	fprintf(out,
-		"\nThe record of this session is `%s`; `sandglass verify` says whether it is whole.\n",
+		"\nThe recording of this session is `%s`; `sandglass verify` checks whether it is "
+		"intact.\n",
 		session_id(r->x->s));
 }
 

@@ -14,7 +14,8 @@ static int export_patch_one_layer(struct export *x, const struct layer_at *l, bo
 	if (rc == 0 && title && text.len) {
 		CLEANUP(buf_release) struct buf name = BUF_INIT;
 		sanitize_line(l->box_name, strlen(l->box_name), 0, &name);
-		fprintf(x->out, "# box %s%s%s\n", buf_cstr(&name), *l->repo ? ", " : "", l->repo);
+		fprintf(x->out, "# sandbox %s%s%s\n", buf_cstr(&name), *l->repo ? ", " : "",
+			l->repo);
 	}
 	fwrite(buf_cstr(&text), 1, text.len, x->out);
 	return rc;

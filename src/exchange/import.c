@@ -142,8 +142,8 @@ static int import_read_all(struct import *im, const struct importer *e, FILE *in
 	im->sums->files = 1;
 	int rc = e->run(im, in, err);
 	if (rc == 0 && !im->sums->turns && !im->sums->calls && !im->sums->people)
-		rc = err_set(err, ERR_PARSE, "nothing in it could be read as %s%s", e->name,
-			     im->sums->gaps ? ": no line is whole" : "");
+		rc = err_set(err, ERR_PARSE, "found nothing in the format %s%s", e->name,
+			     im->sums->gaps ? ": every line is damaged" : "");
 	if (rc == 0)
 		close_calls(im);
 	json_decref(im->agents);

@@ -19,7 +19,7 @@ static void import_cast_begin(struct cast *c, struct import *im, const json_t *h
 	const json_t *env = json_object_get(head, "env"), *term = json_object_get(head, "term");
 	int version = (int)json_int(head, "version", 0);
 	if (version != 2 && version != 3) {
-		import_gap(im, line, len, "the first line is no header of asciicast 2 or 3");
+		import_gap(im, line, len, "the first line is not a header of asciicast 2 or 3");
 		return;
 	}
 	c->version = version;
@@ -87,7 +87,7 @@ int import_cast(struct import *im, FILE *in, struct err *err)
 	struct cast c = { .code = -1 };
 	int rc = import_lines(im, in, import_cast_on_line, &c, err);
 	if (rc == 0 && !c.version)
-		return err_set(err, ERR_PARSE, "no asciicast 2 or 3: the header is missing");
+		return err_set(err, ERR_PARSE, "not asciicast 2 or 3: missing header");
 	if (rc == 0)
 		import_result(im, "cast", "", 0, false, c.code);
 	return rc;

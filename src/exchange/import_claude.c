@@ -310,7 +310,7 @@ static int open_files(struct answers *all, const struct strv *path, struct impor
 	for (size_t i = 0; i < path->nr; i++) {
 		source[i + 1] = (struct import_source){ fopen(path->item[i], "re"), &c[i + 1] };
 		if (!source[i + 1].in)
-			return err_sys(err, "cannot read '%s'", path->item[i]);
+			return err_sys(err, "can't read '%s'", path->item[i]);
 		c[i + 1] = (struct claude){ .all = all, .name = stem_of(path->item[i]) };
 		read_usages(all, source[i + 1].in);
 	}

@@ -85,7 +85,7 @@ int import_eval(struct import *im, FILE *in, struct err *err)
 		*err = broken;
 	if (rc == 0 && !e.head && !e.nr)
 		rc = err_set(err, ERR_PARSE,
-			     "no eval log: it holds neither header.json nor samples");
+			     "not an eval log: neither header.json nor samples found");
 	json_decref(e.head);
 	return e.nr ? 0 : rc;
 }

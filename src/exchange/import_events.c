@@ -417,7 +417,7 @@ void import_result(struct import *im, const char *id, const char *text, size_t l
 	if (im->r)
 		record_output_end(im->r, action);
 	import_put_ended(im, action, failed && code < 0 ? "failed" : "ok",
-			 failed && code < 0 ? "the tool said that it failed" : NULL, code);
+			 failed && code < 0 ? "the tool reported a failure" : NULL, code);
 	import_message(im, "tool", text, id, NULL);
 	json_object_del(im->open, id);
 }

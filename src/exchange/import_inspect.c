@@ -373,7 +373,7 @@ int import_inspect(struct import *im, FILE *in, struct err *err)
 		return -1;
 	int rc = json_is_array(json_object_get(doc, "samples"))
 			 ? 0
-			 : err_set(err, ERR_PARSE, "no eval log with samples");
+			 : err_set(err, ERR_PARSE, "not an eval log with samples");
 	const json_t *eval = json_object_get(doc, "eval");
 	import_time(im, json_str(eval, "created", NULL));
 	if (rc == 0)

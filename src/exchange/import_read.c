@@ -70,7 +70,7 @@ int import_sources(struct import *im, const struct import_source *source, size_t
 	for (i = 0; i < nr; i++) {
 		free(p[i].line);
 		if (rc == 0 && ferror(source[i].in))
-			rc = err_sys(err, "cannot read the file");
+			rc = err_sys(err, "can't read the file");
 	}
 	free(p);
 	return rc;

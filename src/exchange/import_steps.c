@@ -63,7 +63,7 @@ static void atif_trajectory(struct import *im, const json_t *t, int depth)
 		if (json_is_object(one))
 			atif_step(im, one);
 		else
-			import_gap(im, i + 1, 0, "a step that is no object");
+			import_gap(im, i + 1, 0, "a step that is not an object");
 	}
 	if (depth < 16)
 		json_array_foreach(json_object_get(t, "subagent_trajectories"), i, one)
@@ -83,7 +83,7 @@ int import_atif(struct import *im, FILE *in, struct err *err)
 		return -1;
 	int rc = 0;
 	if (strncmp(json_str(doc, "schema_version", ""), "ATIF-v1.", 8) != 0)
-		rc = err_set(err, ERR_PARSE, "no ATIF 1 document: schema_version is '%.40s'",
+		rc = err_set(err, ERR_PARSE, "not an ATIF 1 document: schema_version is '%.40s'",
 			     json_str(doc, "schema_version", ""));
 	else
 		atif_trajectory(im, doc, 0);

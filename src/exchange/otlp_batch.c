@@ -161,7 +161,7 @@ void otlp_metrics(const struct otlp_state *st, struct session *s, struct buf *ou
 		  st->ended },
 		{ "sandglass.actions.failed", "{action}", "Actions that failed or were denied",
 		  &grows, st->failed },
-		{ "sandglass.actions.held", "{action}", "Actions that wait for a person", NULL,
+		{ "sandglass.actions.held", "{action}", "Actions pending approval", NULL,
 		  st->held },
 		{ "sandglass.queue.age", "us", "How long the first of those has waited", NULL,
 		  (uint64_t)st->queue_age_us },

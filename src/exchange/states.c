@@ -185,7 +185,8 @@ int layers_at(struct layers_at *out, struct session *s, uint64_t seq, const char
 	if (!box)
 		states_drop_trials(out, s, ev.box);
 	if (rc == 0 && box && !out->nr)
-		rc = err_set(err, ERR_NOENT, "session %s has no box '%s' with files then",
+		rc = err_set(err, ERR_NOENT,
+			     "session %s has no sandbox '%s' with files at that event",
 			     session_id(s), box);
 	if (rc < 0)
 		layers_at_release(out);
@@ -239,7 +240,7 @@ int snapshots_back(struct session *s, uint64_t snapshot, snapshot_fn *fn, void *
 		uint64_t before = body ? (uint64_t)json_int(body, "prev", 0) : 0;
 		if (!body || ev.kind != EV_SNAPSHOT_TAKEN || before >= snapshot) {
 			rc = body ? err_set(err, ERR_DAMAGED,
-					    "the chain of snapshots is broken at #%" PRIu64,
+					    "the chain of snapshots is damaged at #%" PRIu64,
 					    snapshot)
 				  : -1;
 			break;

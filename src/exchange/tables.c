@@ -216,7 +216,7 @@ int tables_finish(struct tables *t, struct err *err)
 	if (rename(t->part, t->dir) < 0) {
 		err_sys(err, "can't make '%s'", t->dir);
 		if (replaces && rename(t->old, t->dir) < 0)
-			err_wrap(err, "the former directory is '%s'", t->old);
+			err_wrap(err, "can't remove the former directory '%s'", t->old);
 		return -1;
 	}
 	free(t->part);

@@ -44,7 +44,7 @@ static int unzip_each_entry(struct archive *a, const struct unzip *u, struct err
 	}
 	return rc == ARCHIVE_EOF
 		       ? 0
-		       : err_set(err, ERR_PARSE, "the archive cannot be read: %s", unzip_reason(a));
+		       : err_set(err, ERR_PARSE, "can't read the archive: %s", unzip_reason(a));
 }
 
 int unzip_each(FILE *in, const struct unzip *u, struct err *err)
@@ -54,8 +54,7 @@ int unzip_each(FILE *in, const struct unzip *u, struct err *err)
 	archive_read_support_format_zip(a);
 	int rc = archive_read_open_FILE(a, in) == ARCHIVE_OK
 			 ? unzip_each_entry(a, u, err)
-			 : err_set(err, ERR_PARSE, "the archive cannot be read: %s",
-				   unzip_reason(a));
+			 : err_set(err, ERR_PARSE, "can't read the archive: %s", unzip_reason(a));
 	archive_read_free(a);
 	return rc;
 }

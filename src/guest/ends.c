@@ -75,7 +75,7 @@ static int say_end(const struct command *c, int code, int signo)
 	CLEANUP(free_ptr) char *text = mem_printf("%d %d\n", code, signo);
 	if (fd < 0 || fd_write_all(fd, text, strlen(text), &err) < 0)
 		/* who looks has our own status yet */
-		fprintf(stderr, "how it ended cannot be written down\n");
+		fprintf(stderr, "can't write the exit status\n");
 	return signo ? 128 + signo : code;
 }
 

@@ -28,7 +28,7 @@ enum {
 
 static int machine_cannot(const char *what, const char *which)
 {
-	fprintf(stderr, "sandglass: cannot %s '%s': %s\n", what, which, strerror(errno));
+	fprintf(stderr, "sandglass: can't %s '%s': %s\n", what, which, strerror(errno));
 	return -1;
 }
 

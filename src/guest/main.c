@@ -17,8 +17,9 @@
 
 static int guest_main_usage(void)
 {
-	fputs("usage: sandglass-guest [--fd N | --port PATH | --connect SOCKET | --stdio]\n"
-	      "started by sandglass inside a box; talks to it over descriptor 3, N, the port, the socket or its standard streams\n",
+	fputs("usage: sandglass-guest [--fd N | --port PATH | --connect SOCKET | --stdio]\nStarted "
+	      "by sandglass inside a sandbox; uses descriptor 3, N, the port, the socket, or its "
+	      "standard streams.\n",
 	      stderr);
 	return 2;
 }
@@ -64,13 +65,13 @@ int main(int argc, char **argv)
 	} else if (argc == 3 && strcmp(argv[1], "--port") == 0) {
 		channel = open(argv[2], O_RDWR | O_CLOEXEC);
 		if (channel < 0) {
-			fprintf(stderr, "sandglass-guest: cannot open '%s'\n", argv[2]);
+			fprintf(stderr, "sandglass-guest: can't open '%s'\n", argv[2]);
 			return 1;
 		}
 	} else if (argc == 3 && strcmp(argv[1], "--connect") == 0) {
 		channel = guest_main_connect_to(argv[2]);
 		if (channel < 0) {
-			fprintf(stderr, "sandglass-guest: cannot connect to '%s'\n", argv[2]);
+			fprintf(stderr, "sandglass-guest: can't connect to '%s'\n", argv[2]);
 			return 1;
 		}
 	} else if (argc != 1) {

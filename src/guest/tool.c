@@ -25,7 +25,7 @@
 static int open_root(const char *path, struct err *err)
 {
 	int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	return fd < 0 ? err_sys(err, "cannot open '%s'", path) : fd;
+	return fd < 0 ? err_sys(err, "can't open '%s'", path) : fd;
 }
 
 static int tool_list(char **arg, struct buf *out, struct err *err)
@@ -104,7 +104,7 @@ static int tool_news(char **arg, struct buf *out, struct err *err)
 	if (hex_parse(arg[1], strlen(arg[1]), known, 8) && memcmp(known, h.b, 8) == 0)
 		return 0;
 	if (all.len + 16 > max)
-		return err_set(err, ERR_FULL, "a list of %zu bytes is more than was asked for",
+		return err_set(err, ERR_FULL, "the list has %zu bytes, more than requested",
 			       all.len);
 	buf_u64le(out, all.len);
 	buf_append(out, all.data, all.len);
@@ -213,7 +213,7 @@ static int tool_apply(char **arg, struct buf *out, struct err *err)
 		return -1;
 	uint64_t len = get_u64le(head);
 	if (len > TOOL_MAX_IN || mem < 0)
-		return err_set(err, ERR_PARSE, "the plan cannot be taken");
+		return err_set(err, ERR_PARSE, "can't read the plan");
 	plan = mem_alloc(len + 1);
 	if (fd_read_full(0, plan, len, err) < 0)
 		return -1;
@@ -236,7 +236,7 @@ static int tool_look(char **arg, struct buf *out, struct err *err)
 	CLEANUP(fd_close)
 	int fd = open(arg[0], flags | O_CLOEXEC | (flags & O_PATH ? 0 : O_NONBLOCK | O_NOCTTY));
 	if (fd < 0)
-		return err_sys(err, "cannot open '%s'", arg[0]);
+		return err_sys(err, "can't open '%s'", arg[0]);
 	if (fstat(fd, &st) < 0 || (file && !S_ISREG(st.st_mode)))
 		return err_set(err, ERR_INVALID, "'%s' is not a file", arg[0]);
 	keeper_put_stat(said, &st);
@@ -277,12 +277,12 @@ static int tool_put(char **arg, struct buf *out, struct err *err)
 	CLEANUP(fd_close)
 	int fd = open(arg[0], O_WRONLY | O_CREAT | O_NONBLOCK | O_NOCTTY | O_CLOEXEC, 0644);
 	if (fd < 0 || fstat(fd, &st) < 0)
-		return err_sys(err, "cannot write '%s'", arg[0]);
+		return err_sys(err, "can't write '%s'", arg[0]);
 	if (!S_ISREG(st.st_mode))
-		return err_set(err, ERR_DENIED, "'%s' is not an ordinary file", arg[0]);
+		return err_set(err, ERR_DENIED, "'%s' is not a regular file", arg[0]);
 	if (ftruncate(fd, 0) < 0 ||
 	    (*arg[1] != '-' && fchmod(fd, (mode_t)strtoul(arg[1], NULL, 8) & 01777) < 0))
-		return err_sys(err, "cannot write '%s'", arg[0]);
+		return err_sys(err, "can't write '%s'", arg[0]);
 	if (fd_write_all(fd, buf_cstr(&in), in.len, err) < 0)
 		return -1;
 	json_put_int(said, "size", (int64_t)in.len);
@@ -312,7 +312,7 @@ static int become_offline(char **argv)
 {
 	long rc = prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0 ? -errno : inner_offline();
 	if (rc < 0) {
-		fprintf(stderr, "it cannot be kept off the network: %s\n", strerror((int)-rc));
+		fprintf(stderr, "can't keep it off the network: %s\n", strerror((int)-rc));
 		return 126;
 	}
 	execvp(argv[0], argv);
@@ -325,7 +325,7 @@ int tool_answer(int argc, char **argv, struct buf *out)
 {
 	struct err err = ERR_INIT;
 	hash_init();
-	err_set(&err, ERR_USAGE, "no such verb");
+	err_set(&err, ERR_USAGE, "unknown verb");
 	pack_u8(out, 0);
 	for (size_t i = 0; i < ARRAY_LEN(tool_verbs) && argc > 0; i++)
 		if (strcmp(argv[0], tool_verbs[i].name) == 0 && argc == 1 + tool_verbs[i].args) {

@@ -258,7 +258,7 @@ int tool_tty(char **argv)
 	if (h.child < 0)
 		return no_terminal("a new process");
 	if (!guest_tty_put_number(&h))
-		fprintf(stderr, "its number cannot be kept in '%s': no signal will reach it\n",
+		fprintf(stderr, "can't keep its process id in '%s': no signal will reach it\n",
 			argv[0]);
 	sigdelset(&mask, SIGCHLD);
 	guest_tty_pass_on(&h, &mask);

@@ -71,7 +71,7 @@ static const struct driver *hosted_plugin_find(void *self, const char *name)
 	struct err err = ERR_INIT;
 	*l = (struct lessor){ .next = r->first, .rent = r, .name = mem_strdup(name) };
 	if (plugin_open(&l->plugin, r->super, "sandboxes", name, &err) < 0) {
-		super_warn(r->super, NULL, "the plugin '%s' cannot be used: %s", name, err.text);
+		super_warn(r->super, NULL, "can't use the plugin '%s': %s", name, err.text);
 		free(l->name);
 		free(l);
 		return NULL;
@@ -87,8 +87,7 @@ static const struct driver *hosted_plugin_find(void *self, const char *name)
 	CLEANUP(free_ptr)
 	char *plain = mem_printf("%.*s", (int)strcspn(slash ? slash + 1 : name, "."),
 				 slash ? slash + 1 : name);
-	l->driver = hosted_driver_new(is_path ? plain : name, file, "boxes that somebody rents out",
-				      &port);
+	l->driver = hosted_driver_new(is_path ? plain : name, file, "hosted sandboxes", &port);
 	r->first = l;
 	return l->driver;
 }

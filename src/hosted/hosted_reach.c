@@ -89,7 +89,7 @@ static bool hosted_reach_flush(struct reach *a)
 		if (n < 0 && errno == EINTR)
 			continue;
 		if (n < 0 && errno != EAGAIN) {
-			hosted_reach_over(a, "whoever dialled has gone");
+			hosted_reach_over(a, "the client has disconnected");
 			return false;
 		}
 		if (n < 0)
@@ -243,7 +243,7 @@ static void hosted_reach_on_look(void *self)
 {
 	struct reach *a = self;
 	if (!takes_more(a))
-		hosted_reach_over(a, "whoever dialled has gone");
+		hosted_reach_over(a, "the client has disconnected");
 }
 
 static void hosted_reach_on_events(void *self, int fd, unsigned events)
@@ -260,7 +260,7 @@ static void hosted_reach_on_events(void *self, int fd, unsigned events)
 	if (n > 0) {
 		hosted_reach_take_in(a, bytes, (size_t)n);
 	} else if (n < 0 || !a->wire || !takes_more(a)) {
-		hosted_reach_over(a, a->wire ? "whoever dialled has gone" : NULL);
+		hosted_reach_over(a, a->wire ? "the client has disconnected" : NULL);
 	} else { /* the client has sent all; TLS has no half close, so the answer still comes */
 		a->in_over = true;
 		a->look = loop_timer_new(a->lessor->rent->super->loop, hosted_reach_on_look, a);

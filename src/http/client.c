@@ -101,13 +101,15 @@ static int64_t http_client_limit(int64_t wish, int64_t dflt)
 	return wish < 0 ? INT64_MAX : wish ? wish : dflt;
 }
 
+static const char http_client_total[] = "the complete answer took longer than";
+
 /* When the next limit runs out, and its name. */
 static int64_t http_client_due(const struct http_call *c, const char **what)
 {
 	int64_t at = INT64_MAX;
 	if (c->total_us < INT64_MAX) {
 		at = c->sent_us + c->total_us;
-		*what = "the whole answer took longer than";
+		*what = http_client_total;
 	}
 	bool waiting = c->first_at_us < 0;
 	int64_t us = waiting ? c->first_us : c->idle_us;
@@ -256,7 +258,7 @@ static void http_client_on_limit(void *self)
 		http_client_arm(c);
 		return;
 	}
-	bool total = what[0] == 't' && what[4] == 'w';
+	bool total = what == http_client_total;
 	int64_t us = total ? c->total_us : c->first_at_us < 0 ? c->first_us : c->idle_us;
 	struct buf text = BUF_INIT;
 	buf_printf(&text, "%s %lld.%lld s", what, (long long)(us / 1000000),
@@ -501,10 +503,10 @@ int http_new(struct http **out, struct loop *loop, const struct http_settings *s
 	static const struct http_settings none = { 0 };
 	const struct http_settings *set = settings ? settings : &none;
 	if (curl_global_init(CURL_GLOBAL_DEFAULT) != CURLE_OK)
-		return err_set(err, ERR_UNSUPPORTED, "libcurl does not start");
+		return err_set(err, ERR_UNSUPPORTED, "can't start libcurl");
 	CURLM *multi = curl_multi_init();
 	if (!multi)
-		return err_set(err, ERR_UNSUPPORTED, "libcurl does not start");
+		return err_set(err, ERR_UNSUPPORTED, "can't start libcurl");
 	struct http *h = NEW(struct http);
 	h->loop = loop;
 	h->multi = multi;

@@ -17,7 +17,8 @@ int http_auth_address(const char *s, char **host, uint16_t *port, struct err *er
 	if (digits &&
 	    (!*digits || strlen(digits) > 5 || strspn(digits, "0123456789") != strlen(digits) ||
 	     (n = atol(digits)) > 65535))
-		return err_set(err, ERR_USAGE, "'%.80s' is no address: PORT, HOST or HOST:PORT", s);
+		return err_set(err, ERR_USAGE,
+			       "invalid address '%.80s': expected PORT, HOST, or HOST:PORT", s);
 	*port = (uint16_t)n;
 	*host = len ? s[0] == '[' && s[len - 1] == ']' ? mem_strndup(s + 1, len - 2)
 						       : mem_strndup(s, len)

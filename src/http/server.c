@@ -525,7 +525,7 @@ int http_server_new(struct http_server **out, struct loop *l, const char *host, 
 	snprintf(service, sizeof(service), "%u", port);
 	int rc = getaddrinfo(host, service, &want, &list);
 	if (rc != 0)
-		return err_set(err, ERR_NOENT, "cannot listen on '%.200s': %s", host,
+		return err_set(err, ERR_NOENT, "can't listen on '%.200s': %s", host,
 			       gai_strerror(rc));
 	struct http_server *s = NEW(struct http_server);
 	*s = (struct http_server){
@@ -536,7 +536,7 @@ int http_server_new(struct http_server **out, struct loop *l, const char *host, 
 	freeaddrinfo(list);
 	if (s->sock < 0) {
 		free(s);
-		return err_sys(err, "cannot listen on '%.200s', port %u", host, port);
+		return err_sys(err, "can't listen on '%.200s', port %u", host, port);
 	}
 	s->watch = loop_fd_new(l, s->sock, LOOP_READ, on_accept, s);
 	s->again = loop_timer_new(l, http_server_on_again, s);

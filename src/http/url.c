@@ -23,7 +23,7 @@ static void no_blanks(const char *text, struct err *err)
 	for (const char *p = text; *p; p++)
 		if ((unsigned char)*p <= ' ' || *p == 0x7f || *p == '\\') {
 			err_set(err, ERR_INVALID,
-				"an address has no blanks, controls or backslashes");
+				"an address can't contain blanks, controls, or backslashes");
 			return;
 		}
 }
@@ -68,17 +68,16 @@ static int url_fill(CURLU *h, struct url *out, struct err *err)
 	if (url_has(h, CURLUPART_USER) || url_has(h, CURLUPART_PASSWORD))
 		return err_set(
 			err, ERR_INVALID,
-			"an address holds no user or password; give a header with sg.secret");
+			"an address can't contain a user or password; use a header with sg.secret");
 	if (!host || !*host || !port || url_has(h, CURLUPART_ZONEID))
-		return err_set(err, ERR_INVALID, "the address has no host that can be used");
+		return err_set(err, ERR_INVALID, "the address has no valid host");
 	struct url u = { .host = plain_host(host),
 			 .port = (uint16_t)strtoul(port, NULL, 10),
 			 .tls = scheme[4] == 's' };
 	for (const char *p = u.host; *p; p++)
 		if ((unsigned char)*p <= ' ' || *p == 0x7f || strchr("%/\\@?#", *p)) {
 			url_release(&u);
-			return err_set(err, ERR_INVALID,
-				       "the address has no host that can be used");
+			return err_set(err, ERR_INVALID, "the address has no valid host");
 		}
 	CLEANUP(free_ptr) char *as_set = mem_printf(strchr(host, '[') ? "[%s]" : "%s", u.host);
 	curl_url_set(h, CURLUPART_FRAGMENT, NULL, 0);
@@ -87,7 +86,7 @@ static int url_fill(CURLU *h, struct url *out, struct err *err)
 	u.text = *u.host ? url_part(h, CURLUPART_URL, CURLU_NO_DEFAULT_PORT) : NULL;
 	if (!u.text) {
 		url_release(&u);
-		return err_set(err, ERR_INVALID, "the address cannot be read");
+		return err_set(err, ERR_INVALID, "invalid address");
 	}
 	*out = u;
 	return 0;
@@ -108,7 +107,7 @@ int url_parse(struct url *out, const struct url *base, const char *text, struct 
 	if (rc == CURLUE_OK)
 		rc = curl_url_set(h, CURLUPART_URL, text, CURLU_NON_SUPPORT_SCHEME);
 	int n = rc == CURLUE_OK ? url_fill(h, out, err)
-				: err_set(err, ERR_INVALID, "'%.80s' is not an address: %s", text,
+				: err_set(err, ERR_INVALID, "invalid address '%.80s': %s", text,
 					  curl_url_strerror(rc));
 	curl_url_cleanup(h);
 	/* the parser takes "0x7f.1." for a number only without its last dot */

@@ -113,9 +113,9 @@ static const char *not_upgraded(struct websock *w)
 	if (!websock_has_word(upgrade, "websocket") || !websock_has_word(connection, "upgrade"))
 		return "the answer 101 does not upgrade to websocket";
 	if (!accept || strcmp(accept, w->accept) != 0)
-		return "the answer is not to our question (Sec-WebSocket-Accept)";
+		return "the answer doesn't match the request (Sec-WebSocket-Accept)";
 	if (ext && *ext)
-		return "the server wants an extension that was not offered";
+		return "the server requires an extension that was not offered";
 	if (w->protocol ? !w->protocols || !websock_has_word(w->protocols, w->protocol)
 			: w->protocols != NULL)
 		return "the server speaks none of the protocols that were offered";

@@ -247,7 +247,7 @@ const char *websock_server_wrong(const struct http_ask *ask)
 		return "a WebSocket begins with a GET of HTTP/1.1 that has 'Connection: Upgrade'";
 	if (!version || strcmp(version, "13") != 0)
 		return "version 13 of WebSocket is spoken here (Sec-WebSocket-Version)";
-	return key && strlen(key) == 24 ? NULL : "the Sec-WebSocket-Key is no 16 bytes in base 64";
+	return key && strlen(key) == 24 ? NULL : "Sec-WebSocket-Key: expected 16 bytes in base 64";
 }
 
 struct websock_door *websock_server_open(struct loop *l, struct http_visit *v, const char *protocol,

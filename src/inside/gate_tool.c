@@ -61,7 +61,7 @@ static struct tool *gate_tool_new(struct flow *f, size_t index)
 char *tool_refusal(const struct action_result *res)
 {
 	if (res->end == END_CANCELLED || res->end == END_KILLED)
-		return mem_printf("Stopped by a person. %s", res->why ? res->why : "");
+		return mem_printf("Stopped by the user. %s", res->why ? res->why : "");
 	if (res->end == END_BUDGET)
 		return mem_strdup("The budget is used up.");
 	return mem_printf("Refused%s%s%s%s", res->rule ? " by rule " : "",
@@ -75,8 +75,8 @@ static char *gate_tool_edited(const struct action_result *res)
 {
 	const json_t *ran = json_object_get(res->body, "ran");
 	const char *cmd = json_str(ran, "cmd", NULL);
-	return cmd ? mem_printf("A person wants this instead: %s", cmd)
-		   : mem_strdup("A person wants this done otherwise.");
+	return cmd ? mem_printf("The user wants this instead: %s", cmd)
+		   : mem_strdup("The user wants this done differently.");
 }
 
 static void gate_tool_done(void *self, const struct action_result *res)
@@ -145,7 +145,7 @@ void tools_judge(struct flow *f)
 	f->undecided = nr;
 	if (f->answer.over || !nr) {
 		for (size_t i = 0; i < nr; i++)
-			f->why[i] = mem_strdup("The answer is too long to be judged.");
+			f->why[i] = mem_strdup("The answer is too long for the policy check.");
 		model_judged(f);
 		return;
 	}
@@ -296,7 +296,7 @@ void tools_forget(struct flow *f)
 		uint64_t action = t->open ? t->action : 0;
 		tool_drop(t);
 		if (action)
-			gate_cancel(g, action, "cancel", "the agent does not wait any more");
+			gate_cancel(g, action, "cancel", "the agent no longer waits");
 	}
 }
 

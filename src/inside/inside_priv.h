@@ -138,7 +138,7 @@ bool flow_action_over(struct flow *f);
  * loop, @why NULL if all were found. */
 void flow_credentials(struct flow *f, void (*done)(struct flow *f, const char *why));
 /* Upstream refused the token of the route's login: requests another one, once. False: this was
- * the second one, or there is no login. */
+ * the second one, or a login is missing. */
 bool flow_login_refused(struct flow *f, void (*done)(struct flow *f, const char *why));
 void flow_forget(struct flow *f); /* no credential will come */
 

@@ -48,7 +48,7 @@ static void model_flow_on_alive(void *self)
 	struct flow *f = self;
 	if (!f->visit) { /* no repeated request came for the pending one */
 		gate_cancel(model_flow_super_of(f)->gate, f->action, "cancel",
-			    "the agent does not wait any more");
+			    "the agent no longer waits");
 		return;
 	}
 	if (!http_begun(f->visit))
@@ -135,7 +135,7 @@ static void log_in_again(struct flow *f)
 	json_put_str(state, "why",
 		     "upstream refused the login: log in again with the vendor's program");
 	model_flow_append(f, EV_AGENT_STATE, state);
-	flow_refuse(f, 529, "the login on the host is no longer valid; log in again there");
+	flow_refuse(f, 529, "the login on the host is no longer valid; log in again on the host");
 	flow_end_action(f, END_FAILED, body);
 	flow_free(f);
 }
@@ -512,7 +512,8 @@ bool model_again(struct proxies *all, struct flow *f)
 		    g->running || memcmp(&g->same, &f->same, sizeof(g->same)))
 			continue;
 		json_t *body = json_object();
-		json_put_str(body, "why", "the agent gave up waiting and asks the same again");
+		json_put_str(body, "why",
+			     "the agent stopped waiting and sent the same request again");
 		json_put_int(body, "tries", 2);
 		g->visit = take(&f->visit);
 		http_visit_set_tag(g->visit, g);
@@ -594,7 +595,7 @@ void model_drop(struct flow *f)
 		flow_end_action(f, END_CANCELLED, record_heard(f));
 	} else if (f->action && !f->handled) {
 		f->handled = true;
-		gate_cancel(s->gate, f->action, "cancel", "the box has gone");
+		gate_cancel(s->gate, f->action, "cancel", "the sandbox has ended");
 	}
 	flow_free(f);
 }

@@ -317,7 +317,7 @@ void plain_drop(struct flow *f)
 	} else if (f->action && !f->handled) {
 		f->handled = true;
 		gate_cancel(plain_flow_super_of(f)->gate, f->action, "cancel",
-			    "nobody waits for it any more");
+			    "the request was abandoned");
 	}
 	flow_free(f);
 }

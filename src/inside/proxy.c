@@ -329,12 +329,12 @@ static const char *wrong_key(const struct proxy *p, const struct http_ask *ask,
 			value = strrchr(value, '.') + 1;
 		if (!proxy_is_key(p, value))
 			return !strncmp(value, "sk-sg-", 6)
-				       ? "the placeholder of another box"
-				       : "a credential that is not this box's placeholder";
+				       ? "the placeholder of another sandbox"
+				       : "a credential other than this sandbox's placeholder";
 		seen = true;
 	}
 	if (in_query && !proxy_is_key(p, in_query))
-		return "a credential that is not this box's placeholder";
+		return "a credential other than this sandbox's placeholder";
 	return seen || in_query ? NULL : "no placeholder";
 }
 
@@ -406,9 +406,9 @@ static const char *proxy_disguise(const struct http_ask *ask)
 	const char *query = strchr(ask->target, '?');
 	for (size_t i = 0; i < ask->nr; i++)
 		if (one_path_override_field(ask->field[i].name))
-			return "a header that stands for another method or path";
+			return "a header that overrides the method or path";
 	return query && one_path_override_query(query, strlen(query))
-		       ? "a parameter that stands for another method"
+		       ? "a parameter that overrides the method"
 		       : NULL;
 }
 
@@ -570,7 +570,7 @@ static void proxy_on_listening(void *self, json_t *result, const struct err *err
 		return;
 	}
 	if (err)
-		super_warn(p->all->s, NULL, "the proxy '%s' cannot be reached from its box: %s",
+		super_warn(p->all->s, NULL, "the proxy '%s' can't be reached from its sandbox: %s",
 			   json_str(p->spec, "name", ""), err->text);
 	else
 		p->server = http_server_on(p->all->s->loop, fd, BODY_MAX, &server_ops, p);
@@ -584,9 +584,10 @@ void proxies_attach(struct proxies *all, struct box *b, struct net *net)
 			b->driver->listen(b, (uint16_t)json_int(p->spec, "port", 0),
 					  proxy_on_listening, p);
 		else
-			super_warn(all->s, NULL,
-				   "driver '%s' cannot give a box in profile %s a proxy",
-				   b->driver->name, b->profile);
+			super_warn(
+				all->s, NULL,
+				"backend '%s' can't give a sandbox with isolation level %s a proxy",
+				b->driver->name, b->profile);
 }
 
 int proxies_here(struct super *s, json_t *spec, struct err *err)

@@ -268,12 +268,12 @@ static int run_plan(int root, const char *plan, size_t len, const int *fds, size
 				(*done)++;
 				continue;
 			}
-			rc = err_sys(err, "cannot open the folder of '%.*s'", shown, op.path);
+			rc = err_sys(err, "can't open the directory of '%.*s'", shown, op.path);
 			break;
 		}
 		rc = keeper_apply_carry_out(root, &s, &op, fds);
 		if (rc < 0) {
-			err_sys(err, "cannot apply to '%.*s'", shown, op.path);
+			err_sys(err, "can't apply to '%.*s'", shown, op.path);
 			break;
 		}
 		if (op.kind == PLAN_REMOVE || op.kind == PLAN_CHMOD || op.kind == PLAN_DIR)
@@ -292,7 +292,7 @@ int apply_plan(struct keeper *k, const json_t *request, struct reply *r, struct 
 	int64_t done = 0;
 	if (k->in->nr == 0 || fstat(k->in->fd[0], &st) < 0 || !S_ISREG(st.st_mode) ||
 	    st.st_size <= 0)
-		return err_set(err, ERR_INVALID, "apply: no plan came along");
+		return err_set(err, ERR_INVALID, "apply: missing plan");
 	json_put_int(where, "layer", json_int(request, "layer", -1));
 	json_put_str(where, "which", "merged");
 	if (layers_root(k, where, &root, err) < 0)
@@ -300,7 +300,7 @@ int apply_plan(struct keeper *k, const json_t *request, struct reply *r, struct 
 	size_t len = (size_t)st.st_size;
 	void *plan = mmap(NULL, len, PROT_READ, MAP_PRIVATE, k->in->fd[0], 0);
 	if (plan == MAP_FAILED)
-		return err_sys(err, "cannot read the plan");
+		return err_sys(err, "can't read the plan");
 	umask(0);
 	int rc = run_plan(root, plan, len, k->in->fd + 1, k->in->nr - 1, &done, err);
 	umask(022);

@@ -108,12 +108,12 @@ static NORETURN void child_run(const struct keeper *k, const struct launch *l)
 	prctl(PR_SET_DUMPABLE, 1, 0, 0, 0);
 	CLEANUP(fd_close) int oom = open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC);
 	if (oom < 0 || write(oom, "700", 3) != 3) {
-		dprintf(l->log, "cannot set its oom_score_adj: errno %d", errno);
+		dprintf(l->log, "can't set its oom_score_adj: errno %d", errno);
 		_exit(125);
 	}
 	for (size_t i = 0; i < k->nr_doors; i++)
 		if (write(k->doors[i], "0", 1) != 1) {
-			dprintf(l->log, "cannot enter the box's cgroup: errno %d", errno);
+			dprintf(l->log, "can't enter the cgroup of the sandbox: errno %d", errno);
 			_exit(125);
 		}
 	want[0] = open("/dev/null", O_RDWR | O_CLOEXEC);
@@ -145,7 +145,7 @@ static NORETURN void child_run(const struct keeper *k, const struct launch *l)
 	char *env[] = { NULL };
 	for (size_t i = 0; i < ARRAY_LEN(places); i++)
 		execve(places[i], argv, env);
-	dprintf(2, "cannot execute bwrap (bubblewrap): errno %d", errno);
+	dprintf(2, "can't execute bwrap (bubblewrap): errno %d", errno);
 	_exit(125);
 }
 
@@ -176,8 +176,8 @@ static int fail_with_log(pid_t pid, int log, struct err *err)
 	for (char *p = text; *p; p++)
 		if (*p < ' ')
 			*p = p[1] ? ' ' : 0;
-	return err_set(err, ERR_UNSUPPORTED, "bubblewrap could not make the box: %s",
-		       *text ? text : "it said nothing");
+	return err_set(err, ERR_UNSUPPORTED, "bubblewrap can't create the sandbox: %s",
+		       *text ? text : "no output");
 }
 
 static int take_fd(int *fd)
@@ -202,7 +202,7 @@ int bwrap_wait(struct keeper *k, struct err *err)
 	int args[2] = { -1, -1 }, info[2] = { -1, -1 };
 	k->log = memfd_create("log", MFD_CLOEXEC);
 	if (k->log < 0 || pipe2(args, O_CLOEXEC) < 0 || pipe2(info, O_CLOEXEC) < 0) {
-		err_sys(err, "cannot make descriptors for bubblewrap");
+		err_sys(err, "can't create descriptors for bubblewrap");
 		fd_close(&args[0]);
 		fd_close(&args[1]);
 		return -1;
@@ -214,7 +214,7 @@ int bwrap_wait(struct keeper *k, struct err *err)
 	if (k->bwrap == 0)
 		child_run(k, &l);
 	if (k->bwrap < 0)
-		err_sys(err, "cannot fork");
+		err_sys(err, "can't fork");
 	fd_close(&args[0]);
 	fd_close(&info[1]);
 	bwrap_give_away(k);
@@ -225,7 +225,7 @@ int bwrap_start(struct keeper *k, const json_t *request, struct reply *r, struct
 {
 	CLEANUP(buf_release) struct buf args = BUF_INIT;
 	if (k->args < 0)
-		return err_set(err, ERR_EXISTS, "the box has been started already");
+		return err_set(err, ERR_EXISTS, "the sandbox is already running");
 	CLEANUP(fd_close) int args_in = take_fd(&k->args);
 	CLEANUP(fd_close) int info = take_fd(&k->info);
 	CLEANUP(fd_close) int log = take_fd(&k->log);

@@ -46,7 +46,7 @@ int files_open(struct keeper *k, const json_t *request, struct reply *r, struct 
 	CLEANUP(fd_close) int root = -1;
 	struct stat st;
 	if (!json_get_bytes(json_object_get(request, "path"), &path))
-		return err_set(err, ERR_INVALID, "open: a path is missing");
+		return err_set(err, ERR_INVALID, "open: missing path");
 	if (layers_root(k, request, &root, err) < 0)
 		return -1;
 	const char *p = buf_cstr(&path);
@@ -55,9 +55,9 @@ int files_open(struct keeper *k, const json_t *request, struct reply *r, struct 
 	int fd = open_beneath(root, p, path.len,
 			      O_RDONLY | O_NONBLOCK | O_NOCTTY | (list ? O_DIRECTORY : 0), 0);
 	if (fd < 0 || fstat(fd, &st) < 0)
-		return err_sys(err, "cannot open '%s'", p);
+		return err_sys(err, "can't open '%s'", p);
 	if (!S_ISREG(st.st_mode) && !S_ISDIR(st.st_mode))
-		return err_set(err, ERR_INVALID, "'%s' is neither a file nor a folder", p);
+		return err_set(err, ERR_INVALID, "'%s' is neither a file nor a directory", p);
 	r->body = json_object();
 	keeper_put_stat(r->body, &st);
 	int out = fd;
@@ -74,10 +74,10 @@ static int box_root(const struct keeper *k, struct err *err)
 {
 	char path[64];
 	if (!k->guest)
-		return err_set(err, ERR_INVALID, "the box has not been started");
+		return err_set(err, ERR_INVALID, "the sandbox is not running");
 	snprintf(path, sizeof(path), "/proc/%d/root", (int)k->guest);
 	int fd = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
-	return fd < 0 ? err_sys(err, "cannot open the box's root") : fd;
+	return fd < 0 ? err_sys(err, "can't open the root of the sandbox") : fd;
 }
 
 static int keeper_files_box_open(int root, const char *path, int flags, mode_t mode)
@@ -107,7 +107,7 @@ int files_look(struct keeper *k, const json_t *request, struct reply *r, struct 
 	bool file = strcmp(as, "file") == 0, dir = strcmp(as, "dir") == 0;
 	struct stat st;
 	if (!get_path(request, &path))
-		return err_set(err, ERR_INVALID, "look: a path is missing");
+		return err_set(err, ERR_INVALID, "look: missing path");
 	CLEANUP(fd_close) int root = box_root(k, err);
 	if (root < 0)
 		return -1;
@@ -115,7 +115,7 @@ int files_look(struct keeper *k, const json_t *request, struct reply *r, struct 
 	int seen =
 		keeper_files_box_open(root, path.data, O_PATH | (file || dir ? 0 : O_NOFOLLOW), 0);
 	if (seen < 0 || fstat(seen, &st) < 0)
-		return err_sys(err, "cannot open '%s'", path.data);
+		return err_sys(err, "can't open '%s'", path.data);
 	r->body = json_object();
 	keeper_put_stat(r->body, &st);
 	if (!file && !dir)
@@ -125,11 +125,12 @@ int files_look(struct keeper *k, const json_t *request, struct reply *r, struct 
 			       file ? "file" : "folder");
 	if (of_kernel(seen))
 		return err_set(err, ERR_DENIED,
-			       "'%s' belongs to the kernel; use a command in the box", path.data);
+			       "'%s' belongs to the kernel; run a command in the sandbox instead",
+			       path.data);
 	int fd = keeper_files_box_open(
 		root, path.data, O_RDONLY | O_NONBLOCK | O_NOCTTY | (dir ? O_DIRECTORY : 0), 0);
 	if (fd < 0 || fstat(fd, &st) < 0 || (file && !S_ISREG(st.st_mode)) || of_kernel(fd)) {
-		err_sys(err, "cannot open '%s'", path.data);
+		err_sys(err, "can't open '%s'", path.data);
 		fd_close(&fd);
 		return -1;
 	}
@@ -151,11 +152,11 @@ static int keeper_files_make_parents(int root, const char *path, struct err *err
 				next = keeper_files_box_open(root, parent, O_PATH | O_DIRECTORY, 0);
 		}
 		if (next < 0)
-			return err_sys(err, "cannot make the folder of '%s'", path);
+			return err_sys(err, "can't create the directory of '%s'", path);
 		fd_close(&at);
 		at = next;
 	}
-	return at < 0 ? err_sys(err, "cannot open the box's root") : 0;
+	return at < 0 ? err_sys(err, "can't open the root of the sandbox") : 0;
 }
 
 static int copy_content(int from, int to, int64_t *size, struct err *err)
@@ -165,13 +166,13 @@ static int copy_content(int from, int to, int64_t *size, struct err *err)
 	if (fstat(from, &st) < 0 || !S_ISREG(st.st_mode))
 		return err_set(err, ERR_INVALID, "write: the content is not a file");
 	if (ftruncate(to, 0) < 0)
-		return err_sys(err, "cannot empty the file");
+		return err_sys(err, "can't empty the file");
 	while (off < st.st_size) {
 		ssize_t n = sendfile(to, from, &off, (size_t)(st.st_size - off));
 		if (n < 0 && errno == EINTR)
 			continue;
 		if (n <= 0)
-			return err_sys(err, "cannot write the file");
+			return err_sys(err, "can't write the file");
 	}
 	*size = st.st_size;
 	return 0;
@@ -183,7 +184,7 @@ int files_write(struct keeper *k, const json_t *request, struct reply *r, struct
 	int64_t mode = json_int(request, "mode", -1), size = 0;
 	struct stat st;
 	if (!get_path(request, &path) || k->in->nr != 1)
-		return err_set(err, ERR_INVALID, "write: path or content is missing");
+		return err_set(err, ERR_INVALID, "write: missing path or content");
 	CLEANUP(fd_close) int root = box_root(k, err);
 	if (root < 0 || keeper_files_make_parents(root, path.data, err) < 0)
 		return -1;
@@ -193,13 +194,13 @@ int files_write(struct keeper *k, const json_t *request, struct reply *r, struct
 	if (created)
 		fd = keeper_files_box_open(root, path.data, flags | O_CREAT | O_EXCL, 0644);
 	if (fd < 0 || fstat(fd, &st) < 0)
-		return err_sys(err, "cannot write '%s'", path.data);
+		return err_sys(err, "can't write '%s'", path.data);
 	if (!S_ISREG(st.st_mode) || of_kernel(fd))
-		return err_set(err, ERR_DENIED, "'%s' is not an ordinary file", path.data);
+		return err_set(err, ERR_DENIED, "'%s' is not a regular file", path.data);
 	if (copy_content(k->in->fd[0], fd, &size, err) < 0)
 		return err_wrap(err, "'%s'", path.data);
 	if (mode >= 0 && fchmod(fd, (mode_t)mode & 01777) < 0)
-		return err_sys(err, "cannot set the mode of '%s'", path.data);
+		return err_sys(err, "can't set the mode of '%s'", path.data);
 	r->body = json_object();
 	json_put_int(r->body, "size", size);
 	json_put_flag(r->body, "created", created);

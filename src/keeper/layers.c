@@ -21,7 +21,7 @@ enum { LAYERS_MAX = 64, LOWERS_MAX = 200, OPTIONS_MAX = 4000 };
 static int make_sub(const struct layer *ly, const char *name, struct err *err)
 {
 	CLEANUP(free_ptr) char *path = mem_printf("%s/%s", ly->dir, name);
-	return mkdir(path, 0755) < 0 && errno != EEXIST ? err_sys(err, "cannot make '%s'", path)
+	return mkdir(path, 0755) < 0 && errno != EEXIST ? err_sys(err, "can't create '%s'", path)
 							: 0;
 }
 
@@ -47,7 +47,7 @@ static int make_upper(const struct layer *ly, bool ahead, struct err *err)
 	    (ahead && chmod(made, mode) == 0 && rename(made, upper) == 0))
 		return 0;
 	if (mkdir(upper, mode) < 0 || (mode & 022 && chmod(upper, mode) < 0)) /* the umask is 022 */
-		return err_sys(err, "cannot make '%s'", upper);
+		return err_sys(err, "can't create '%s'", upper);
 	return 0;
 }
 
@@ -59,7 +59,7 @@ static int mount_lower_view(struct layer *ly, struct err *err)
 		return -1;
 	if (chdir(ly->dir) < 0 ||
 	    mount("overlay", view, "overlay", MS_NOSUID | MS_NODEV | MS_RDONLY, options) < 0)
-		return err_sys(err, "cannot mount what lies below layer '%s'", ly->name);
+		return err_sys(err, "can't mount the lower directories of layer '%s'", ly->name);
 	ly->view = true;
 	return 0;
 }
@@ -80,7 +80,7 @@ static int mount_plain(struct layer *ly, struct err *err)
 	struct mount_attr attr = { .attr_set = MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV };
 	if (mount(upper, ly->at, NULL, MS_BIND, NULL) < 0 ||
 	    syscall(SYS_mount_setattr, AT_FDCWD, ly->at, 0, &attr, sizeof(attr)) < 0)
-		return err_sys(err, "cannot mount the folder of layer '%s'",
+		return err_sys(err, "can't mount the directory of layer '%s'",
 			       *ly->name ? ly->name : "workspace");
 	return 0;
 }
@@ -97,7 +97,7 @@ static int upper_in_memory(const struct layer *ly, struct err *err)
 {
 	CLEANUP(free_ptr) char *state = mem_printf("%s/state", ly->dir);
 	if (mount("tmpfs", state, "tmpfs", MS_NOSUID | MS_NODEV, "mode=700") < 0)
-		return err_sys(err, "cannot mount a tmpfs for layer '%s'",
+		return err_sys(err, "can't mount a tmpfs for layer '%s'",
 			       *ly->name ? ly->name : "workspace");
 	return make_upper(ly, false, err);
 }
@@ -106,7 +106,7 @@ static int mount_layer(struct layer *ly, struct err *err)
 {
 	CLEANUP(buf_release) struct buf options = BUF_INIT;
 	if (mkdir(ly->at, 0755) < 0 && errno != EEXIST)
-		return err_sys(err, "cannot make '%s'", ly->at);
+		return err_sys(err, "can't create '%s'", ly->at);
 	if (keeper_layers_is_plain(ly))
 		return mount_plain(ly, err);
 	if (upper_unfit(ly) && upper_in_memory(ly, err) < 0)
@@ -114,20 +114,22 @@ static int mount_layer(struct layer *ly, struct err *err)
 	buf_printf(&options, "lowerdir=%s,upperdir=state/u0,workdir=state/w0,userxattr",
 		   ly->lowers);
 	if (options.len > OPTIONS_MAX)
-		return err_set(err, ERR_FULL, "layer '%s' has too many lowers", ly->name);
+		return err_set(err, ERR_FULL, "layer '%s' has too many lower directories",
+			       ly->name);
 	/* short relative names: no characters of foreign paths, and room for many */
 	if (chdir(ly->dir) < 0)
-		return err_sys(err, "cannot enter '%s'", ly->dir);
+		return err_sys(err, "can't enter '%s'", ly->dir);
 	if (mkdir("state/w0", 0700) < 0 && errno != EEXIST)
-		return err_sys(err, "cannot make the work folder of layer '%s'",
+		return err_sys(err, "can't create the work directory of layer '%s'",
 			       *ly->name ? ly->name : "workspace");
 	if (mount("overlay", ly->at, "overlay", MS_NOSUID | MS_NODEV, options.data) < 0)
 		return err_sys(
 			err,
-			"cannot mount the overlay of layer '%s' (can the file system of its state folder be an upper?)",
+			"can't mount the overlay of layer '%s' (the file system of its state directory may "
+			"not support it)",
 			*ly->name ? ly->name : "workspace");
 	if (chdir("/") < 0)
-		return err_sys(err, "cannot leave '%s'", ly->dir);
+		return err_sys(err, "can't leave '%s'", ly->dir);
 	return 0;
 }
 
@@ -140,7 +142,7 @@ static int hide_alternates(const char *store, struct err *err)
 	if (space_write(SPACE "/nothing", "", err) < 0)
 		return -1;
 	return mount(SPACE "/nothing", path, NULL, MS_BIND, NULL) < 0
-		       ? err_sys(err, "cannot hide '%s'", path)
+		       ? err_sys(err, "can't hide '%s'", path)
 		       : 0;
 }
 
@@ -154,9 +156,9 @@ static int place_stores(struct keeper *k, const json_t *stores, struct err *err)
 		CLEANUP(free_ptr) char *at = mem_printf(SPACE_BOX "/run/sandglass/git/%s", name);
 		if (!*name || name[strspn(name, "0123456789.")] || strstr(name, ".."))
 			return err_set(err, ERR_INVALID,
-				       "'%s' cannot be the name of a folder of objects", name);
+				       "invalid name of an object directory: '%s'", name);
 		if (mkdir(from, 0755) < 0)
-			return err_sys(err, "cannot make '%s'", from);
+			return err_sys(err, "can't create '%s'", from);
 		if (space_place(k, json_object_get(store, "tree"), at, false, true, err) < 0 ||
 		    hide_alternates(at, err) < 0)
 			return -1;
@@ -175,7 +177,7 @@ static int place_lowers(struct keeper *k, struct layer *ly, const json_t *reques
 	CLEANUP(free_ptr) char *mask = mem_printf("%s/mask", ly->dir);
 	CLEANUP(buf_release) struct buf lowers = BUF_INIT;
 	if (json_array_size(given) > LOWERS_MAX)
-		return err_set(err, ERR_FULL, "more than %d lowers", LOWERS_MAX);
+		return err_set(err, ERR_FULL, "more than %d lower directories", LOWERS_MAX);
 	if (repo ? space_place(k, repo, at, false, true, err) < 0 : make_sub(ly, "empty", err) < 0)
 		return -1;
 	for (size_t i = 0; i < json_array_size(given); i++) {
@@ -203,7 +205,7 @@ static int place_state(struct keeper *k, const char *dir, const json_t *request,
 {
 	CLEANUP(free_ptr) char *state = mem_printf("%s/state", dir);
 	if (mkdir(dir, 0755) < 0)
-		return err_sys(err, "cannot make '%s'", dir);
+		return err_sys(err, "can't create '%s'", dir);
 	return space_place(k, json_object_get(request, "state"), state, false, false, err);
 }
 
@@ -233,11 +235,11 @@ static int attach_one(struct keeper *k, size_t i, const json_t *request, struct 
 	const char *name = json_str(request, "name", "");
 	char dir[24];
 	if (k->layer[i].name)
-		return err_set(err, ERR_INVALID, "attach: layer %zu is there already", i);
+		return err_set(err, ERR_INVALID, "attach: layer %zu exists", i);
 	if (strchr(name, '/') || strcmp(name, ".") == 0 || strcmp(name, "..") == 0 ||
 	    (i == 0) != (*name == 0))
-		return err_set(err, ERR_INVALID,
-			       "'%s' cannot be the name of a folder in /workspace", name);
+		return err_set(err, ERR_INVALID, "invalid name of a directory in /workspace: '%s'",
+			       name);
 	snprintf(dir, sizeof(dir), "%zu", i);
 	return attach_at(k, &k->layer[i], dir, request, i == 0 && k->ahead, err);
 }
@@ -252,14 +254,14 @@ static int attach_ahead(struct keeper *k, const json_t *list, struct reply *r, s
 	    strcmp(json_str(home, "name", ""), ":home") != 0 || *json_str(work, "name", "?"))
 		return err_set(
 			err, ERR_INVALID,
-			"attach: what can be there ahead is the home folder and the workspace's state");
+			"attach: expected only the home directory and the state of the workspace");
 	k->tried = true;
 	if (attach_at(k, &k->home, "home", home, false, err) < 0 ||
 	    place_state(k, WORK_AHEAD, work, err) < 0)
 		return -1;
 	if (mkdir(WORK_AHEAD "/state/w0", 0700) < 0 ||
 	    mkdir(WORK_AHEAD "/state/" UPPER_AHEAD, 0700) < 0)
-		return err_sys(err, "cannot make the folders of the workspace");
+		return err_sys(err, "can't create the directories of the workspace");
 	k->ahead = true;
 	r->body = json_object();
 	json_put_int(r->body, "layers", 0);
@@ -314,7 +316,7 @@ int layers_attach(struct keeper *k, const json_t *request, struct reply *r, stru
 	 * there */
 	if (!k->guest || nr == 0 || of > LAYERS_MAX || first < 0 || (size_t)first + nr > of ||
 	    (k->layer && of != k->of_layers))
-		return err_set(err, ERR_INVALID, "attach: not a request that makes sense");
+		return err_set(err, ERR_INVALID, "attach: invalid request");
 	if (!k->layer)
 		layers_expect(k, of);
 	for (size_t i = 0; i < nr; i++, k->placed++)
@@ -332,7 +334,7 @@ int layers_root(struct keeper *k, const json_t *request, int *fd_out, struct err
 	int64_t i = json_int(request, "layer", -1);
 	const char *which = json_str(request, "which", "");
 	if (i < 0 || (size_t)i >= k->nr_layers)
-		return err_set(err, ERR_INVALID, "the box has no layer %lld", (long long)i);
+		return err_set(err, ERR_INVALID, "the sandbox has no layer %lld", (long long)i);
 	const struct layer *ly = &k->layer[i];
 	CLEANUP(free_ptr)
 	char *path = strcmp(which, "merged") == 0  ? mem_strdup(ly->at)
@@ -341,7 +343,7 @@ int layers_root(struct keeper *k, const json_t *request, int *fd_out, struct err
 			     ? mem_printf("%s/%s", ly->dir, ly->view ? "view" : ly->lowers)
 			     : NULL;
 	if (!path)
-		return err_set(err, ERR_INVALID, "no side '%s' of a layer", which);
+		return err_set(err, ERR_INVALID, "layers have no part '%s'", which);
 	*fd_out = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
-	return *fd_out < 0 ? err_sys(err, "cannot open %s of layer '%s'", which, ly->name) : 0;
+	return *fd_out < 0 ? err_sys(err, "can't open %s of layer '%s'", which, ly->name) : 0;
 }

@@ -165,12 +165,12 @@ int main(int argc, char **argv)
 	}
 	struct rlimit many = { 8192, 8192 }, none = { 0, 0 };
 	if (setrlimit(RLIMIT_NOFILE, &many) < 0)
-		log_debug("cannot raise the number of descriptors");
+		log_debug("can't raise the number of descriptors");
 	setrlimit(RLIMIT_CORE, &none);
 	signal(SIGPIPE, SIG_IGN);
 	syscall(SYS_close_range, 3U, ~0U, 4U /* CLOSE_RANGE_CLOEXEC */);
 	if (getuid() == 0 || getuid() != k.uid) {
-		fputs("sandglass-keeper: refusing to run as root or as somebody else than told\n",
+		fputs("sandglass-keeper: refused to run as root or as an unexpected user\n",
 		      stderr);
 		return 1;
 	}
@@ -183,7 +183,7 @@ int main(int argc, char **argv)
 		struct err why = err;
 		if (frame_recv(KEEPER_FD_LOOP, KEEPER_MAX_BODY, &f, &in, fds, &nr, &err) == 0 &&
 		    keeper_main_answer(KEEPER_FD_LOOP, f.id, -1, &r, &why) < 0)
-			log_debug("nobody to tell: %s", why.text);
+			log_debug("no connection for the error: %s", why.text);
 		return 1;
 	}
 	keeper_main_serve(&k);

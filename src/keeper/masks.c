@@ -30,14 +30,15 @@ static int keeper_masks_make_parents(int dir, int repo, const char *path, struct
 		if (mkdirat(dir, parent, 0700) < 0) {
 			if (errno == EEXIST)
 				continue;
-			return err_sys(err, "cannot make the mask of '%s'", path);
+			return err_sys(err, "can't create the mask of '%s'", path);
 		}
 		CLEANUP(fd_close) int fd = open_beneath(repo, parent, len, O_PATH | O_DIRECTORY, 0);
 		struct made m = { 0 };
 		if (fd < 0) /* not there below: the directory is the mask's own */
 			fstatat(dir, ".", &m.st, 0);
 		else if (fstat(fd, &m.st) < 0)
-			return err_sys(err, "cannot look at '%s' of the repository", parent);
+			return err_sys(err, "can't read the status of '%s' of the repository",
+				       parent);
 		if (fd < 0)
 			m.st.st_mode = S_IFDIR | 0755;
 		m.path = mem_strdup(parent);
@@ -57,7 +58,7 @@ static int keeper_masks_put_file(int dir, int repo, const char *path, const stru
 	if (old >= 0 && fstat(old, &st) < 0)
 		st.st_mode = 0644;
 	if (fd < 0 || fchmod(fd, st.st_mode & 0777) < 0)
-		return err_sys(err, "cannot make the mask of '%s'", path);
+		return err_sys(err, "can't create the mask of '%s'", path);
 	return fd_write_all(fd, text->data, text->len, err);
 }
 
@@ -68,13 +69,13 @@ static int put_mask(int dir, int repo, const json_t *mask, struct list *made, st
 	const json_t *t = json_object_get(mask, "text");
 	if (!json_get_bytes(json_object_get(mask, "path"), &path) ||
 	    !plan_path_ok(path.data, path.len) || (t && !json_get_bytes(t, &text)))
-		return err_set(err, ERR_INVALID, "a mask without a path that makes sense");
+		return err_set(err, ERR_INVALID, "mask: invalid path");
 	if (keeper_masks_make_parents(dir, repo, path.data, made, err) < 0)
 		return -1;
 	if (t)
 		return keeper_masks_put_file(dir, repo, path.data, &text, err);
 	if (mknodat(dir, path.data, S_IFCHR, makedev(0, 0)) < 0)
-		return err_sys(err, "cannot make the mask of '%s'", path.data);
+		return err_sys(err, "can't create the mask of '%s'", path.data);
 	return 0;
 }
 
@@ -83,7 +84,7 @@ static int copy_attrs(int dir, const char *path, const struct stat *st, struct e
 	struct timespec times[2] = { st->st_atim, st->st_mtim };
 	if (fchmodat(dir, path, st->st_mode & 0777, 0) < 0 ||
 	    utimensat(dir, path, times, AT_SYMLINK_NOFOLLOW) < 0)
-		return err_sys(err, "cannot set the mode of the mask of '%s'", path);
+		return err_sys(err, "can't set the mode of the mask of '%s'", path);
 	return 0;
 }
 
@@ -92,7 +93,7 @@ int masks_make(const char *path, int repo, const json_t *masks, struct err *err)
 	CLEANUP(fd_close) int dir = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	struct list made = { 0 };
 	struct stat root;
-	int rc = dir < 0 || fstat(repo, &root) < 0 ? err_sys(err, "cannot open '%s'", path) : 0;
+	int rc = dir < 0 || fstat(repo, &root) < 0 ? err_sys(err, "can't open '%s'", path) : 0;
 	for (size_t i = 0; rc == 0 && i < json_array_size(masks); i++)
 		rc = put_mask(dir, repo, json_array_get(masks, i), &made, err);
 	for (size_t i = made.nr; i-- > 0;) {

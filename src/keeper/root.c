@@ -20,7 +20,7 @@ static int make_dirs(const char *const *dirs, struct err *err)
 {
 	for (; *dirs; dirs++)
 		if (mkdir(*dirs, 0755) < 0)
-			return err_sys(err, "cannot make '%s'", *dirs);
+			return err_sys(err, "can't create '%s'", *dirs);
 	return 0;
 }
 
@@ -29,7 +29,7 @@ static int make_stage(const char *path, mode_t mode, struct err *err)
 	if ((mkdir(path, mode) < 0 && errno != EEXIST) || chmod(path, mode) < 0 ||
 	    mount(path, path, NULL, MS_BIND, NULL) < 0 ||
 	    mount(NULL, path, NULL, MS_SHARED, NULL) < 0)
-		return err_sys(err, "cannot make the shared mount '%s'", path);
+		return err_sys(err, "can't create the shared mount '%s'", path);
 	return 0;
 }
 
@@ -44,7 +44,7 @@ static int make_git_stage(struct err *err)
 	    mount(SPACE_GIT, at, NULL, MS_BIND, NULL) < 0 ||
 	    mount(NULL, at, NULL, MS_SHARED, NULL) < 0 ||
 	    syscall(SYS_mount_setattr, AT_FDCWD, at, 0, &attr, sizeof(attr)) < 0)
-		return err_sys(err, "cannot make the shared mount '%s'", at);
+		return err_sys(err, "can't create the shared mount '%s'", at);
 	return 0;
 }
 
@@ -70,7 +70,7 @@ static int root_system_folders(struct keeper *k, struct err *err)
 		if (n > 0) {
 			target[n] = 0;
 			if (symlink(target, at) < 0)
-				return err_sys(err, "cannot make '%s'", at);
+				return err_sys(err, "can't create '%s'", at);
 		} else if (stat(top[i], &st) == 0 && S_ISDIR(st.st_mode) &&
 			   bind_host(k, top[i], err) < 0) {
 			return -1;
@@ -89,7 +89,7 @@ static int root_copy_file(const char *from, const char *to, struct err *err)
 		return 0; /* not there, or not for everybody */
 	CLEANUP(fd_close) int fd = open(to, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
 	if (fd < 0)
-		return err_sys(err, "cannot make '%s'", to);
+		return err_sys(err, "can't create '%s'", to);
 	return fd_write_all(fd, buf_cstr(&text), text.len, err);
 }
 
@@ -101,7 +101,7 @@ static int root_theirs(struct keeper *k, const char *path, struct err *err)
 	ssize_t n = readlink(path, target, sizeof(target) - 1);
 	if (n > 0) {
 		target[n] = 0;
-		return symlink(target, at) < 0 ? err_sys(err, "cannot make '%s'", at) : 0;
+		return symlink(target, at) < 0 ? err_sys(err, "can't create '%s'", at) : 0;
 	}
 	if (stat(path, &st) < 0)
 		return 0;
@@ -145,7 +145,7 @@ static int make_hidden(struct err *err)
 	if (space_write(HIDDEN_FILE, "", err) < 0)
 		return -1;
 	if (chmod(HIDDEN_FILE, 0444) < 0 || (mkdir(HIDDEN_DIR, 0555) < 0 && errno != EEXIST))
-		return err_sys(err, "cannot make what hidden files are replaced with");
+		return err_sys(err, "can't create the replacement of hidden files");
 	return 0;
 }
 
@@ -160,7 +160,7 @@ static int hide_one(int root, const struct buf *below, struct err *err)
 	if (fd < 0 && errno == ENOENT)
 		return 0;
 	if (fd < 0 || fstat(fd, &st) < 0)
-		return err_sys(err, "cannot open '%s' to hide it", below->data);
+		return err_sys(err, "can't open '%s' to hide it", below->data);
 	CLEANUP(fd_close)
 	int cover = (int)syscall(SYS_open_tree, AT_FDCWD,
 				 S_ISDIR(st.st_mode) ? HIDDEN_DIR : HIDDEN_FILE,
@@ -169,7 +169,7 @@ static int hide_one(int root, const struct buf *below, struct err *err)
 	    syscall(SYS_mount_setattr, cover, "", AT_EMPTY_PATH, &attr, sizeof(attr)) < 0 ||
 	    syscall(SYS_move_mount, cover, "", fd, "",
 		    MOVE_MOUNT_F_EMPTY_PATH | MOVE_MOUNT_T_EMPTY_PATH) < 0)
-		return err_sys(err, "cannot hide '%s'", below->data);
+		return err_sys(err, "can't hide '%s'", below->data);
 	return 0;
 }
 
@@ -179,7 +179,7 @@ static int hide_below(const char *root, const json_t *hide, struct err *err)
 		return 0;
 	CLEANUP(fd_close) int fd = open(root, O_PATH | O_DIRECTORY | O_CLOEXEC);
 	if (fd < 0)
-		return err_sys(err, "cannot open '%s'", root);
+		return err_sys(err, "can't open '%s'", root);
 	if (make_hidden(err) < 0)
 		return -1;
 	for (size_t i = 0; i < json_array_size(hide); i++) {
@@ -201,7 +201,7 @@ static int root_roots(struct keeper *k, const json_t *list, struct err *err)
 		    strncmp(at, "/proc", 5) == 0 || strncmp(at, "/dev", 4) == 0 ||
 		    strncmp(at, "/usr", 4) == 0)
 			return err_set(err, ERR_INVALID,
-				       "'%s' cannot be a root of its own in a box", at);
+				       "invalid root directory of a sandbox: '%s'", at);
 		if (dir_make(target, 0755, err) < 0 ||
 		    space_place(k, json_object_get(root, "tree"), target, false, true, err) < 0 ||
 		    hide_below(target, json_object_get(root, "hide"), err) < 0)
@@ -220,10 +220,10 @@ static int device_mounts(const json_t *request, struct err *err)
 	snprintf(pts, sizeof(pts), "newinstance,ptmxmode=0666,mode=620,max=%d", PTYS_MAX);
 	if (mkdir(SPACE_SHM, 0755) < 0 ||
 	    mount("tmpfs", SPACE_SHM, "tmpfs", MS_NOSUID | MS_NODEV, shm) < 0)
-		return err_sys(err, "cannot make the box's /dev/shm");
+		return err_sys(err, "can't create /dev/shm of the sandbox");
 	if (mkdir(SPACE_PTS, 0755) < 0 ||
 	    mount("devpts", SPACE_PTS, "devpts", MS_NOSUID | MS_NOEXEC, pts) < 0)
-		return err_sys(err, "cannot make the box's /dev/pts");
+		return err_sys(err, "can't create /dev/pts of the sandbox");
 	return 0;
 }
 
@@ -240,12 +240,12 @@ int root_make(struct keeper *k, const json_t *request, struct err *err)
 	snprintf(options, sizeof(options), "mode=1777,size=%lld,nr_inodes=%lld", tmp,
 		 tmp / BYTES_PER_INODE);
 	if (mkdir(SPACE_BOX, 0755) < 0 || mount(SPACE_BOX, SPACE_BOX, NULL, MS_BIND, NULL) < 0)
-		return err_sys(err, "cannot make the box's root");
+		return err_sys(err, "can't create the root of the sandbox");
 	if (make_dirs(dirs, err) < 0 || root_system_folders(k, err) < 0 || etc_folder(k, err) < 0)
 		return -1;
 	if (mount("tmpfs", SPACE_BOX "/tmp", "tmpfs", MS_NOSUID | MS_NODEV, options) < 0 ||
 	    symlink("../tmp", SPACE_BOX "/var/tmp") < 0)
-		return err_sys(err, "cannot make the box's /tmp");
+		return err_sys(err, "can't create /tmp of the sandbox");
 	if (device_mounts(request, err) < 0)
 		return -1;
 	if (make_stage(SPACE_STAGE, 0755, err) < 0 || make_stage(SPACE_HOME, 0700, err) < 0 ||
@@ -256,6 +256,6 @@ int root_make(struct keeper *k, const json_t *request, struct err *err)
 		return -1;
 	struct mount_attr attr = { .attr_set = MOUNT_ATTR_RDONLY };
 	if (syscall(SYS_mount_setattr, AT_FDCWD, SPACE_BOX, 0, &attr, sizeof(attr)) < 0)
-		return err_sys(err, "cannot make the box's root read only");
+		return err_sys(err, "can't make the root of the sandbox read-only");
 	return 0;
 }

@@ -288,7 +288,7 @@ struct cgroup *cgroup_new(struct cgroups *cs, struct err *err)
 			continue;
 		c->dir[r] = mem_printf("%s/b%llu", cs->dir[r], (unsigned long long)cs->made);
 		if (mkdir(c->dir[r], 0755) < 0 && errno != EEXIST) {
-			err_sys(err, "cannot make cgroup '%s'", c->dir[r]);
+			err_sys(err, "can't create cgroup '%s'", c->dir[r]);
 			cgroup_remove(c);
 			cgroup_free(&c);
 			return NULL;
@@ -300,7 +300,7 @@ struct cgroup *cgroup_new(struct cgroups *cs, struct err *err)
 int cgroup_limit(const struct cgroup *c, const struct cgroup_limits *l, struct err *err)
 {
 	if ((c->cs->v2 ? limit_v2(c->dir[ROLE_UNIFIED], l) : limit_v1(c, l)) < 0)
-		return err_sys(err, "cannot limit a box by cgroup");
+		return err_sys(err, "can't limit a sandbox by cgroup");
 	return 0;
 }
 
@@ -361,12 +361,12 @@ int cgroup_freeze(struct cgroup *c, bool frozen, struct err *err)
 	if (!c->dir[ROLE_UNIFIED] && !c->dir[ROLE_FREEZER])
 		return err_set(err, ERR_UNSUPPORTED, "no cgroup freezer that can be written");
 	if (cgroup_put_state(c, frozen) < 0)
-		return err_sys(err, "cannot %s the box", verb);
+		return err_sys(err, "can't %s the sandbox", verb);
 	if (wait_state(c, frozen) == 0)
 		return 0;
 	if (frozen) /* a caller with a failed freeze never thaws */
 		cgroup_put_state(c, false);
-	return err_set(err, ERR_TIMEOUT, "the box does not %s", verb);
+	return err_set(err, ERR_TIMEOUT, "the sandbox doesn't %s", verb);
 }
 
 /* Signals every process of the group. In version 1 a process may have forked meanwhile, so the

@@ -133,17 +133,17 @@ int launcher_child_start(const struct child *c, pid_t *pid_out, int *pidfd_out, 
 	if (c->nr_fds > FDS_MAX || c->nr_filters > FILTERS_MAX)
 		return err_set(err, ERR_INVALID, "more than %d descriptors for a program", FDS_MAX);
 	if (geteuid() == 0 && (!c->drop || c->uid == 0 || c->gid == 0))
-		return err_set(err, ERR_DENIED, "refusing to start '%s' as root", c->argv[0]);
+		return err_set(err, ERR_DENIED, "refused to start '%s' as root", c->argv[0]);
 	CLEANUP(fd_close) int ours = -1;
 	CLEANUP(fd_close) int theirs = -1;
 	int ends[2];
 	if (pipe2(ends, O_CLOEXEC) < 0)
-		return err_sys(err, "cannot make a pipe");
+		return err_sys(err, "can't create a pipe");
 	ours = ends[0];
 	theirs = ends[1];
 	pid_t launcher = getpid(), pid = fork();
 	if (pid < 0)
-		return err_sys(err, "cannot fork");
+		return err_sys(err, "can't fork");
 	if (pid == 0)
 		run_child(c, launcher, theirs);
 	fd_close(&theirs);
@@ -154,14 +154,14 @@ int launcher_child_start(const struct child *c, pid_t *pid_out, int *pidfd_out, 
 	if (n == (ssize_t)sizeof(f)) {
 		waitpid(pid, NULL, 0);
 		errno = f.sys;
-		return err_sys(err, "cannot start '%s': step '%s'", c->argv[0],
+		return err_sys(err, "can't start '%s': step '%s'", c->argv[0],
 			       f.step >= 0 && (size_t)f.step < ARRAY_LEN(step_names)
 				       ? step_names[f.step]
 				       : "?");
 	}
 	int pidfd = (int)syscall(SYS_pidfd_open, pid, 0);
 	if (pidfd < 0) {
-		err_sys(err, "cannot watch '%s'", c->argv[0]);
+		err_sys(err, "can't watch '%s'", c->argv[0]);
 		kill(pid, SIGKILL);
 		waitpid(pid, NULL, 0);
 		return -1;

@@ -16,7 +16,7 @@ static int make_pair(int *ours, int *theirs, struct err *err)
 {
 	int ends[2];
 	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) < 0)
-		return err_sys(err, "cannot make a socket for the box");
+		return err_sys(err, "can't create a socket for the sandbox");
 	*ours = ends[0];
 	*theirs = ends[1];
 	return 0;

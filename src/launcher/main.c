@@ -26,10 +26,10 @@ static int launcher_main_signals(struct err *err)
 	sigaddset(&set, SIGINT);
 	sigaddset(&set, SIGHUP);
 	if (sigprocmask(SIG_BLOCK, &set, NULL) < 0)
-		return err_sys(err, "cannot block signals");
+		return err_sys(err, "can't block signals");
 	signal(SIGPIPE, SIG_IGN);
 	int fd = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
-	return fd < 0 ? err_sys(err, "cannot make a signalfd") : fd;
+	return fd < 0 ? err_sys(err, "can't create a signalfd") : fd;
 }
 
 /* Serves until the channel ends or a signal arrives. A console's Ctrl-C reaches the whole group

@@ -95,7 +95,7 @@ struct service *service_new(int channel, uid_t wanted, struct err *err)
 		goto fail;
 	if (s->keeper < 0 || s->guest < 0) {
 		err_sys(err,
-			"cannot find sandglass-keeper and sandglass-guest beside this program");
+			"can't find sandglass-keeper and sandglass-guest in this program's directory");
 		goto fail;
 	}
 	s->trees = launcher_trees_new(&s->who);
@@ -153,8 +153,7 @@ static int service_read_box(struct service *s, const struct request *r, size_t l
 		g = json_int(r->body, "gid", -1);
 	if (b <= 0 || find_box(s, (uint64_t)b) || u <= 0 || g <= 0 || r->nr_fds < least ||
 	    r->nr_fds > least + 2)
-		return err_set(err, ERR_INVALID, "box %lld: not a request that makes sense",
-			       (long long)b);
+		return err_set(err, ERR_INVALID, "sandbox %lld: invalid request", (long long)b);
 	*box = (uint64_t)b;
 	*uid = (uid_t)u;
 	*gid = (gid_t)g;
@@ -209,7 +208,8 @@ static int start_keeper(struct service *s, const struct request *r, struct answe
 	if (service_read_box(s, r, 1, &box, &w.uid, &w.gid, err) < 0)
 		return -1;
 	if (!read_want(r, &w))
-		return err_set(err, ERR_INVALID, "box %llu: no filter", (unsigned long long)box);
+		return err_set(err, ERR_INVALID, "sandbox %llu: missing filter",
+			       (unsigned long long)box);
 	service_reap(s); /* a spare that has died is none */
 	if (s->spare.pid && keeper_want_equal(&w, &s->want)) {
 		m = s->spare;
@@ -238,7 +238,7 @@ static int want_spare(struct service *s, const struct request *r, struct answer 
 {
 	struct keeper_want w;
 	if (!read_want(r, &w))
-		return err_set(err, ERR_INVALID, "spare: not a request that makes sense");
+		return err_set(err, ERR_INVALID, "spare: invalid request");
 	a->body = json_object();
 	if (keeper_want_equal(&w, &s->want))
 		return 0;
@@ -279,7 +279,7 @@ static int start_guest(struct service *s, const struct request *r, struct answer
 		return -1;
 	if (!s->who.root || !json_get_bytes(json_object_get(r->body, "dir"), &dir))
 		return err_set(err, ERR_UNSUPPORTED,
-			       "profile reduced needs root, for a uid of its own");
+			       "isolation level reduced needs root, for a uid of its own");
 	struct cgroup *cg = cgroup_new(s->cgroups, err);
 	if (!cg)
 		return -1;
@@ -321,11 +321,11 @@ static int service_start_host(struct service *s, const struct request *r, struct
 	if (!json_get_bytes(json_object_get(r->body, "program"), &program) ||
 	    !json_get_argv(json_object_get(r->body, "argv"), &argv) || argv.nr == 0 ||
 	    !json_get_argv(json_object_get(r->body, "env"), &env))
-		return err_set(err, ERR_INVALID, "host: not a request that makes sense");
+		return err_set(err, ERR_INVALID, "host: invalid request");
 	char *no_env[] = { NULL };
 	CLEANUP(fd_close) int exe = open(program.data, O_PATH | O_CLOEXEC);
 	if (exe < 0)
-		return err_sys(err, "cannot open '%s'", program.data);
+		return err_sys(err, "can't open '%s'", program.data);
 	struct child c = { .exe = exe,
 			   .argv = argv.item,
 			   .env = env.nr ? env.item : no_env,
@@ -349,7 +349,7 @@ static int do_cgroup(struct service *s, const struct request *r, struct answer *
 	const char *verb = json_str(r->body, "verb", "");
 	struct started *b = find_box(s, (uint64_t)json_int(r->body, "box", 0));
 	if (!b || !b->cgroup)
-		return err_set(err, ERR_NOENT, "no such box");
+		return err_set(err, ERR_NOENT, "sandbox not found");
 	a->body = json_object();
 	if (strcmp(verb, "freeze") == 0 || strcmp(verb, "thaw") == 0)
 		return cgroup_freeze(b->cgroup, *verb == 'f', err);

@@ -52,7 +52,7 @@ static int write_map(pid_t pid, const char *file, unsigned from, unsigned to, st
 	int len = snprintf(text, sizeof(text), "%u %u 1\n", from, to);
 	CLEANUP(fd_close) int fd = open(path, O_WRONLY | O_CLOEXEC);
 	if (fd < 0 || write(fd, text, (size_t)len) != len)
-		return err_sys(err, "cannot write '%s'", path);
+		return err_sys(err, "can't write '%s'", path);
 	return 0;
 }
 
@@ -62,7 +62,7 @@ static int namespace_holder(pid_t *pid_out, struct err *err)
 	int ready[2];
 	char c;
 	if (pipe2(ready, O_CLOEXEC) < 0)
-		return err_sys(err, "cannot make a pipe");
+		return err_sys(err, "can't create a pipe");
 	pid_t pid = fork();
 	if (pid == 0) {
 		if (unshare(CLONE_NEWUSER) < 0 || write(ready[1], "x", 1) != 1)
@@ -74,10 +74,10 @@ static int namespace_holder(pid_t *pid_out, struct err *err)
 	ssize_t n = pid < 0 ? -1 : read(ready[0], &c, 1);
 	close(ready[0]);
 	if (pid < 0)
-		return err_sys(err, "cannot fork");
+		return err_sys(err, "can't fork");
 	if (n != 1) {
 		waitpid(pid, NULL, 0);
-		return err_set(err, ERR_UNSUPPORTED, "cannot make a user namespace");
+		return err_set(err, ERR_UNSUPPORTED, "can't create a user namespace");
 	}
 	*pid_out = pid;
 	return 0;
@@ -94,7 +94,7 @@ static int idmap_make(struct idmap *m, struct err *err)
 	if (rc == 0)
 		rc = write_map(pid, "gid_map", m->from_gid, m->to_gid, err);
 	if (rc == 0 && (m->ns = open(path, O_RDONLY | O_CLOEXEC)) < 0)
-		rc = err_sys(err, "cannot open '%s'", path);
+		rc = err_sys(err, "can't open '%s'", path);
 	kill(pid, SIGKILL);
 	waitpid(pid, NULL, 0);
 	return rc;
@@ -123,10 +123,10 @@ static int make_own(const char *path, uid_t uid, gid_t gid, struct err *err)
 {
 	/* not its parent, which may just have been removed */
 	if (mkdir(path, 0700) < 0 && errno != EEXIST)
-		return err_sys(err, "cannot make '%s'", path);
+		return err_sys(err, "can't create '%s'", path);
 	CLEANUP(fd_close) int fd = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	if (fd < 0 || fchown(fd, uid, gid) < 0 || fchmod(fd, 0700) < 0)
-		return err_sys(err, "cannot give '%s' to the box", path);
+		return err_sys(err, "can't change the owner of '%s'", path);
 	return 0;
 }
 
@@ -145,11 +145,11 @@ static int clone_tree(struct trees *t, struct tree *tree, struct err *err)
 	tree->fd = (int)syscall(SYS_open_tree, AT_FDCWD, tree->path,
 				OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC);
 	if (tree->fd < 0)
-		return err_sys(err, "cannot clone the mount of '%s'", tree->path);
+		return err_sys(err, "can't clone the mount of '%s'", tree->path);
 	struct mount_attr at = { .attr_set = MOUNT_ATTR_NOSUID | (own ? 0 : MOUNT_ATTR_RDONLY) |
 					     (own || repo ? MOUNT_ATTR_NODEV : 0) };
 	if (syscall(SYS_mount_setattr, tree->fd, "", AT_EMPTY_PATH, &at, sizeof(at)) < 0)
-		return err_sys(err, "cannot make the mount of '%s' read only", tree->path);
+		return err_sys(err, "can't make the mount of '%s' read-only", tree->path);
 	if (!repo || (tree->st.st_uid == tree->uid && tree->st.st_gid == tree->gid))
 		return 0;
 	int ns = idmap_find(t, &tree->st, tree->uid, tree->gid, err);
@@ -168,7 +168,7 @@ static int open_one(struct trees *t, struct tree *tree, struct err *err)
 	if (strcmp(tree->kind, "own") == 0 && make_own(tree->path, tree->uid, tree->gid, err) < 0)
 		return -1;
 	if (stat(tree->path, &tree->st) < 0)
-		return err_sys(err, "cannot look at '%s'", tree->path);
+		return err_sys(err, "can't read the status of '%s'", tree->path);
 	return t->who->root ? clone_tree(t, tree, err) : 0;
 }
 
@@ -178,7 +178,7 @@ json_t *trees_open(struct trees *t, const json_t *request, int *fds, size_t *nr_
 	const json_t *list = json_object_get(request, "trees");
 	int64_t uid = json_int(request, "uid", -1), gid = json_int(request, "gid", -1);
 	if (!json_is_array(list) || json_array_size(list) > FD_PASS_MAX || uid <= 0 || gid <= 0) {
-		err_set(err, ERR_INVALID, "trees: not a request that makes sense");
+		err_set(err, ERR_INVALID, "trees: invalid request");
 		return NULL;
 	}
 	json_t *out = json_array();
@@ -195,7 +195,7 @@ json_t *trees_open(struct trees *t, const json_t *request, int *fds, size_t *nr_
 		} else if (!json_get_bytes(json_object_get(json_array_get(list, i), "path"),
 					   &path) ||
 			   path.len == 0) {
-			err_set(err, ERR_INVALID, "trees: a path is missing");
+			err_set(err, ERR_INVALID, "trees: missing path");
 			goto fail;
 		}
 		tree.path = path.data;

@@ -96,8 +96,8 @@ int who_find(uid_t wanted, struct who *out, struct err *err)
 	else if (!user_named("sandglass", out))
 		out->uid = launcher_who_unused(WHO_FIRST_UID, 1), out->gid = (gid_t)out->uid;
 	if (out->uid == 0)
-		return err_set(err, ERR_UNSUPPORTED,
-			       "no unused uid from %d up; name one as box_uid", WHO_FIRST_UID);
+		return err_set(err, ERR_UNSUPPORTED, "no unused uid from %d up; set one as box_uid",
+			       WHO_FIRST_UID);
 	/* several sessions must not share a uid: what ends one of these boxes kills by uid */
 	out->spare = launcher_who_unused(WHO_FIRST_UID + 1 + (uid_t)(getpid() % 4096) * WHO_SPARE,
 					 WHO_SPARE);

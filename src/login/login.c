@@ -232,8 +232,7 @@ int login_fresh(const json_t *login, const char *refused, struct login_token *ou
 {
 	const struct login_kind *k = login_kind_find(json_str(login, "name", ""));
 	if (!k)
-		return err_set(err, ERR_INVALID, "login '%s' is not known",
-			       json_str(login, "name", ""));
+		return err_set(err, ERR_INVALID, "unknown login '%s'", json_str(login, "name", ""));
 	if (login_read(login, out, err) == 0 && token_serves(out, refused))
 		return 0;
 	login_token_wipe(out);

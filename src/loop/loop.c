@@ -115,7 +115,7 @@ int loop_new(struct loop **out, struct err *err)
 	int rc = uv_loop_init(&l->uv);
 	if (rc < 0) {
 		free(l);
-		return err_set(err, ERR_IO, "cannot make an event loop: %s", uv_strerror(rc));
+		return err_set(err, ERR_IO, "can't create an event loop: %s", uv_strerror(rc));
 	}
 	uv_check_init(&l->uv, &l->check);
 	uv_prepare_init(&l->uv, &l->prepare);

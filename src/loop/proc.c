@@ -90,7 +90,7 @@ int proc_spawn(const char *path, char *const argv[], char *const envp[], const i
 		safe[i] = fds[i] < 0 ? -1 : fcntl(fds[i], F_DUPFD_CLOEXEC, PROC_FDS_MAX + 8);
 		if (fds[i] < 0 || safe[i] >= 0)
 			continue;
-		err_sys(err, "cannot start '%s': no descriptor for it", path);
+		err_sys(err, "can't start '%s': no descriptor for it", path);
 		while (i--)
 			fd_close(&safe[i]);
 		return -1;
@@ -100,11 +100,11 @@ int proc_spawn(const char *path, char *const argv[], char *const envp[], const i
 		fd_close(&safe[i]);
 	if (pid < 0) {
 		errno = s.error;
-		return err_sys(err, "cannot start '%s'", path);
+		return err_sys(err, "can't start '%s'", path);
 	}
 	int pidfd = (int)syscall(SYS_pidfd_open, pid, 0);
 	if (pidfd < 0) {
-		err_sys(err, "cannot watch process %d", (int)pid);
+		err_sys(err, "can't watch process %d", (int)pid);
 		kill(pid, SIGKILL);
 		waitpid(pid, NULL, 0);
 		return -1;
@@ -119,7 +119,7 @@ int proc_reap(int pidfd, int *status_out, struct err *err)
 	siginfo_t si = { 0 };
 	while (waitid(P_PIDFD, (id_t)pidfd, &si, WEXITED) < 0)
 		if (errno != EINTR)
-			return err_sys(err, "cannot wait for a process");
+			return err_sys(err, "can't wait for a process");
 	*status_out = si.si_code == CLD_EXITED ? si.si_status : 256 + si.si_status;
 	return 0;
 }

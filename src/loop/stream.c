@@ -133,7 +133,7 @@ static bool stream_flush(struct stream *s)
 			break;
 		if (n < 0) {
 			struct err err = ERR_INIT;
-			err_sys(&err, "cannot send");
+			err_sys(&err, "can't send");
 			stream_die(s, &err);
 			return false;
 		}
@@ -169,8 +169,8 @@ static void stream_deliver(struct stream *s)
 		int fds[FD_PASS_MAX];
 		size_t nr = f.nr_fds;
 		if (nr > s->nr_in_fds) {
-			err_set(&err, ERR_PARSE, "frame should carry %zu descriptors, %zu came", nr,
-				s->nr_in_fds);
+			err_set(&err, ERR_PARSE, "expected a frame with %zu descriptors, got %zu",
+				nr, s->nr_in_fds);
 			stream_die(s, &err);
 			return;
 		}

@@ -207,7 +207,7 @@ static void answer_cache_give(struct recorded *r, struct entry *e)
 	struct err err = ERR_INIT;
 	if (session_open(&s, record_path(r->s->record), &err) == 0) {
 		if (session_output_each(s, e->action, give_output, c, &err) < 0)
-			log_warn("the output of #%llu cannot be read: %s",
+			log_warn("can't read the output of #%llu: %s",
 				 (unsigned long long)e->action, err.text);
 		session_close(&s);
 	}

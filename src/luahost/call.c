@@ -139,7 +139,7 @@ bool call_outcome(struct call *c, const struct action_result *res)
 		fail_action(c, res, "cancelled", "cancelled");
 		return false;
 	case END_KILLED:
-		fail_action(c, res, "cancelled", "killed by a person");
+		fail_action(c, res, "cancelled", "killed by the user");
 		return false;
 	case END_INTERRUPTED:
 		fail_action(c, res, "interrupted", "interrupted: how it ended is not known");
@@ -240,7 +240,8 @@ struct box *call_box(struct call *c, uint64_t *id_out)
 	uint64_t id = resume_box(c->super->resume, (uint64_t)json_int(c->args, "box", 0));
 	struct box *b = boxes_get(c->super->boxes, id);
 	if (!b)
-		call_fail(c, "backend", NULL, NULL, id, "box %llu is gone", (unsigned long long)id);
+		call_fail(c, "backend", NULL, NULL, id, "sandbox %llu has ended",
+			  (unsigned long long)id);
 	*id_out = id;
 	return b;
 }

@@ -85,7 +85,8 @@ int library_kept(const char *session, const char *name, const struct hash *hash,
 		return 0;
 	CLEANUP(free_ptr) char *dir = library_dir_above(session);
 	CLEANUP(free_ptr) char *place = library_place(dir, hash);
-	return err_set(err, ERR_NOENT,
-		       "module '%s' was another text then: copy '%s' from where it was recorded",
-		       name, place);
+	return err_set(
+		err, ERR_NOENT,
+		"module '%s' had another text at that event: copy '%s' from the host that recorded it",
+		name, place);
 }

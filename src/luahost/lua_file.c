@@ -91,9 +91,9 @@ static int lua_file_answer(struct eval *e, uint64_t id, const json_t *call, stru
 	if (!strcmp(op, "module"))
 		return answer_module(e, id, json_str(args, "name", ""), err);
 	json_t *body = json_object();
-	int rc = e->run->call ? e->run->call(e->run->self, op, args, &value, &why)
-			      : err_set(&why, ERR_SCRIPT,
-					"a file like this can not do anything ('%s')", op);
+	int rc = e->run->call
+			 ? e->run->call(e->run->self, op, args, &value, &why)
+			 : err_set(&why, ERR_SCRIPT, "a file of this kind can't call '%s'", op);
 	if (rc == 0) {
 		json_put(body, "value", value);
 	} else {
@@ -124,7 +124,7 @@ static int one_frame(struct eval *e, const struct frame *f, const json_t *body, 
 	if (msg && at && !strstr(msg, at)) /* "config.lua:2": the line that is wrong */
 		return err_set(err, ERR_SCRIPT, "%s: %s", at, msg);
 	return err_set(err, ERR_SCRIPT, "%s",
-		       msg ? msg : json_str(body, "why", "the file could not be run"));
+		       msg ? msg : json_str(body, "why", "can't run the file"));
 }
 
 static int limit_ms(const struct lua_file_run *run)
@@ -140,7 +140,7 @@ static int lua_file_serve(struct eval *e, struct err *err)
 		int64_t left = (e->end_us - clock_mono_us()) / 1000;
 		struct pollfd p = { .fd = e->host.sock, .events = POLLIN };
 		if (left <= 0 || poll(&p, 1, (int)left) == 0)
-			return err_set(err, ERR_SCRIPT, "ran for %d s without an end",
+			return err_set(err, ERR_SCRIPT, "ran for %d s without ending",
 				       limit_ms(e->run) / 1000);
 		if (frame_recv(e->host.sock, HOST_BODY_MAX, &f, &body, NULL, NULL, err) < 0)
 			return err_wrap(err, "the Lua host ended");

@@ -31,9 +31,8 @@ static void turn_timer(void *self)
 	struct host *h = self;
 	if (!h->warned) {
 		h->warned = true;
-		super_warn(h->super,
-			   "let long loops wait now and then, for instance with sg.sleep(0)",
-			   "'%s' has not come to a wait for 1 s", h->name);
+		super_warn(h->super, "let long loops wait sometimes, for instance with sg.sleep(0)",
+			   "'%s' has run for 1 s without waiting", h->name);
 		loop_timer_set(h->turn, TURN_KILL_MS - TURN_WARN_MS, 0);
 		return;
 	}
@@ -192,7 +191,7 @@ static void luahost_on_close(void *self, const struct err *err)
 	struct err why = ERR_INIT;
 	(void)err;
 	if (h->late)
-		err_set(&why, ERR_TIMEOUT, "'%s' was ended: it did not come to a wait for %d s",
+		err_set(&why, ERR_TIMEOUT, "'%s' was ended: it ran for %d s without waiting",
 			h->name, TURN_KILL_MS / 1000);
 	else
 		err_set(&why, ERR_CLOSED, "the Lua host of '%s' has died", h->name);
@@ -236,7 +235,7 @@ static int luahost_spawn(struct host *h, struct err *err)
 {
 	int sp[2];
 	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, sp) < 0)
-		return err_sys(err, "cannot make a socket pair");
+		return err_sys(err, "can't create a socket pair");
 	CLEANUP(free_ptr) char *path = paths_libexec("sandglass-host");
 	char *argv[] = { (char[]){ "sandglass-host" }, NULL }, *env[] = { NULL };
 	int fds[HOST_FD + 1] = { -1, -1, -1, sp[1] };

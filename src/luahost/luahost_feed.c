@@ -109,7 +109,7 @@ int feed_begin(struct host *h, const struct host_resume *r, struct err *err)
 	session_close(&s);
 	h->feed->changed = NULL;
 	if (rc == 0 && h->ordinal == 0)
-		rc = err_set(err, ERR_NOENT, "the record holds nothing of the script's run");
+		rc = err_set(err, ERR_NOENT, "the recording contains no run of the script");
 	return rc;
 }
 

@@ -95,7 +95,7 @@ static int luahost_record_put_module(struct session *s, json_t *res, struct err 
 	if (!hex)
 		return 0;
 	if (!hex_parse(hex, strlen(hex), h.b, HASH_LEN))
-		return err_set(err, ERR_PARSE, "a module's text has the invalid hash '%s'", hex);
+		return err_set(err, ERR_PARSE, "invalid checksum of a module's text: '%s'", hex);
 	if (library_kept(session_path(s), json_str(res, "path", ""), &h, &text, err) < 0)
 		return -1;
 	json_put_bytes(res, "text", buf_cstr(&text), text.len);
@@ -106,10 +106,9 @@ int luahost_rebuild_frame(struct session *s, const struct event *ev, uint16_t *t
 			  uint64_t *id_out, struct buf *out, struct err *err)
 {
 	if (!ev->body)
-		return err_set(
-			err, ERR_INVALID,
-			"event #%llu was redacted: what the script did after it cannot be run again",
-			(unsigned long long)ev->seq);
+		return err_set(err, ERR_INVALID,
+			       "event #%llu was redacted: the script can't run again after it",
+			       (unsigned long long)ev->seq);
 	CLEANUP(json_release) json_t *j = json_parse(ev->body, ev->len, "host.frame", err);
 	if (!j)
 		return -1;
@@ -119,7 +118,7 @@ int luahost_rebuild_frame(struct session *s, const struct event *ev, uint16_t *t
 		if (!strcmp(host_frame_name(t), name))
 			type = t;
 	if (!type)
-		return err_set(err, ERR_PARSE, "host.frame #%llu has the unknown type '%s'",
+		return err_set(err, ERR_PARSE, "host.frame #%llu has unknown type '%s'",
 			       (unsigned long long)ev->seq, name);
 	json_t *body = json_object_get(j, "body"), *res = json_object_get(body, "value");
 	if (!json_is_object(body))

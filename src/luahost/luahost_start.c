@@ -14,7 +14,7 @@ int luahost_process_start(struct host_process *p, struct err *err)
 {
 	int sp[2];
 	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, sp) < 0)
-		return err_sys(err, "cannot make a socket pair");
+		return err_sys(err, "can't create a socket pair");
 	CLEANUP(free_ptr) char *path = paths_libexec("sandglass-host");
 	char name[] = "sandglass-host";
 	char *argv[] = { name, NULL }, *env[] = { NULL };
@@ -22,7 +22,7 @@ int luahost_process_start(struct host_process *p, struct err *err)
 	int rc = proc_spawn(path, argv, env, fds, ARRAY_LEN(fds), &p->pid, &p->pidfd, err);
 	close(sp[1]);
 	p->sock = sp[0];
-	return rc < 0 ? err_wrap(err, "cannot start the Lua host '%s'", path) : 0;
+	return rc < 0 ? err_wrap(err, "can't start the Lua host '%s'", path) : 0;
 }
 
 void luahost_process_end(struct host_process *p)

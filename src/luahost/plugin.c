@@ -142,7 +142,8 @@ int plugin_open(struct plugin **out, struct super *s, const char *folder, const 
 	else if (!is_path && !plugin_own(folder, name))
 		return err_set(
 			err, ERR_NOENT,
-			"no plugin '%s' (a file of your own: its path, ending in .lua, or 'sandglass plugin add FILE')",
+			"plugin '%s' not found (for a file of yours, give its path, ending in .lua, or run "
+			"'sandglass plugin add FILE')",
 			name);
 	else if (file_read(own, &text, PLUGIN_FILE_MAX, err) < 0)
 		return err_wrap(err, "plugin");

@@ -205,7 +205,7 @@ static json_t *rerun_body_of(struct rerun *r, const struct asked *was, struct er
 		return json_incref(was->body);
 	json_t *list = session_list(r->s, messages, err);
 	if (!list) {
-		err_wrap(err, "event #%llu cannot be compared", (unsigned long long)was->seq);
+		err_wrap(err, "can't compare event #%llu", (unsigned long long)was->seq);
 		return NULL;
 	}
 	json_t *body = json_copy(was->body), *args = json_copy(json_object_get(was->body, "args"));
@@ -283,8 +283,7 @@ static int rerun_take_turn(struct rerun *r, struct err *err)
 		struct frame f;
 		struct pollfd p = { .fd = r->process.sock, .events = POLLIN };
 		if (poll(&p, 1, TURN_MS) <= 0)
-			return err_set(err, ERR_TIMEOUT,
-				       "the script did not come to a wait for %d s",
+			return err_set(err, ERR_TIMEOUT, "the script ran for %d s without waiting",
 				       TURN_MS / 1000);
 		if (frame_recv(r->process.sock, HOST_BODY_MAX, &f, &body, NULL, NULL, err) < 0)
 			return err_wrap(err, "the Lua host ended");

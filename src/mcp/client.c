@@ -195,7 +195,7 @@ static void mcp_client_on_late(void *self)
 		return;
 	unlink_asked(c, i);
 	tell_cancelled(c, a, "time is up");
-	err_set(&err, ERR_TIMEOUT, "the server has not answered %s within %" PRId64 " ms",
+	err_set(&err, ERR_TIMEOUT, "the server didn't answer %s within %" PRId64 " ms",
 		mcp_client_method_of(a->what), a->timeout_ms);
 	end_asked(c, a, NULL, &err);
 }
@@ -357,7 +357,7 @@ static void mcp_client_listed(struct mcp_client *c, const json_t *r)
 		else
 			mcp_client_say(
 				c,
-				"a tool of the server is left out: its name or schema cannot be used");
+				"a tool of the server was left out: its name or schema is invalid");
 	}
 	if (next && ++c->pages < PAGES_MAX)
 		list_page(c, next);
@@ -400,7 +400,7 @@ static void mcp_client_ask_again(struct mcp_client *c, struct asked *a, const js
 	if (!can) {
 		struct err err = ERR_INIT;
 		err_set(&err, ERR_UNSUPPORTED,
-			"the server wants something of its client that is not given here");
+			"the server sent a request that sandglass doesn't support");
 		json_decref(answers);
 		json_decref(p);
 		mcp_client_call_done(c, a, NULL, &err);
@@ -459,7 +459,7 @@ static void mcp_client_answer(struct mcp_client *c, const struct rpc_msg *m)
 		return;
 	}
 	if (m->kind == RPC_RESULT)
-		err_set(&err, ERR_PARSE, "the server's answer to %s is no object",
+		err_set(&err, ERR_PARSE, "the server's answer to %s is not an object",
 			mcp_client_method_of(a->what));
 	else
 		err_set(&err, ERR_INVALID, "%.300s (error %" PRId64 ")", m->message, m->code);
@@ -546,13 +546,13 @@ void mcp_client_refused(struct mcp_client *c, uint64_t id, int status, const cha
 			status == 401 || status == 403 ? ERR_DENIED
 			: status == 404		       ? ERR_NOENT
 						       : ERR_INVALID,
-			"the server answers HTTP %d%s%.200s", status, *text ? ": " : "", text);
+			"the server answered HTTP %d%s%.200s", status, *text ? ": " : "", text);
 	else
 		err_set(&err, ERR_CLOSED, "%.300s", text);
 	/* no question of eras */
 	if (a->what == ASK_DISCOVER && (status == 401 || status == 403 || !status)) {
 		mcp_client_asked_free(a);
-		fail_open(c, err.code, "the server cannot be used", err.text);
+		fail_open(c, err.code, "the server can't be used", err.text);
 		return;
 	}
 	end_asked(c, a, NULL, &err);

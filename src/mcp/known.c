@@ -32,7 +32,7 @@ json_t *mcp_known(struct err *err)
 		return NULL;
 	json_t *servers = json_object_get(j, "servers");
 	if (servers && !json_is_object(servers)) {
-		err_set(err, ERR_PARSE, "'%s': \"servers\" is no object", path);
+		err_set(err, ERR_PARSE, "'%s': \"servers\": expected an object", path);
 		return NULL;
 	}
 	return servers ? json_incref(servers) : json_object();
@@ -56,8 +56,8 @@ json_t *mcp_known_find(const char *name, struct err *err)
 	if (json_is_object(server))
 		return json_incref(server);
 	names_of(all, &names);
-	err_set(err, ERR_NOENT, "there is no MCP server '%.60s'; %s%.200s", name,
-		names.len ? "known: " : "add it with: sandglass mcp add NAME -- COMMAND",
+	err_set(err, ERR_NOENT, "MCP server '%.60s' not found; %s%.200s", name,
+		names.len ? "known: " : "add it with 'sandglass mcp add NAME -- COMMAND'",
 		buf_cstr(&names));
 	return NULL;
 }

@@ -140,7 +140,7 @@ static bool lines_take_in(struct lines *l)
 				return false;
 		}
 		if (n < 0)
-			err_sys(&err, "cannot read messages");
+			err_sys(&err, "can't read messages");
 		end_of_input(l, n < 0 ? &err : NULL);
 		return false;
 	}

@@ -254,7 +254,7 @@ static void transport_http_take_body(struct web_post *p)
 		CLEANUP(buf_release) struct buf why = BUF_INIT;
 		bool html = p->html || (p->body.len && p->body.data[0] == '<');
 		if (html)
-			buf_puts(&why, "an HTML page; what answers there is no MCP server");
+			buf_puts(&why, "an HTML page; this is not an MCP server");
 		for (size_t i = 0; !html && i < p->body.len && i < ERROR_TEXT; i++)
 			buf_putc(&why,
 				 (unsigned char)p->body.data[i] < 0x20 ? ' ' : p->body.data[i]);

@@ -65,8 +65,8 @@ static void transport_stdio_on_exit_of(void *self, int fd, unsigned events)
 		err_set(&err, ERR_CLOSED, "the MCP server '%s' was killed by signal %d", c->name,
 			status - 256);
 	else
-		err_set(&err, ERR_CLOSED, "the MCP server '%s' has ended with exit status %d",
-			c->name, status);
+		err_set(&err, ERR_CLOSED, "the MCP server '%s' ended with exit status %d", c->name,
+			status);
 	c->pid = 0;
 	tell_ended(c, &err);
 }
@@ -128,7 +128,7 @@ int mcp_child_new(struct mcp_child **out, struct loop *l, const struct strv *arg
 {
 	int in[2] = { -1, -1 }, to[2] = { -1, -1 }, log[2] = { -1, -1 };
 	if (pipe2(in, O_CLOEXEC) < 0 || pipe2(to, O_CLOEXEC) < 0 || pipe2(log, O_CLOEXEC) < 0)
-		return err_sys(err, "cannot make a pipe");
+		return err_sys(err, "can't create a pipe");
 	struct mcp_child *c = NEW(struct mcp_child);
 	*c = (struct mcp_child){ .loop = l,
 				 .ops = ops,

@@ -189,8 +189,8 @@ static int cassette_take_line(struct cassette *c, size_t nr, json_t *line, struc
 	if (good)
 		return 0;
 	return nr == 1 ? err_set(err, ERR_PARSE, "'%s' is not a cassette of format 1", c->path)
-		       : err_set(err, ERR_PARSE, "'%s', line %zu: not a request and its answer",
-				 c->path, nr);
+		       : err_set(err, ERR_PARSE,
+				 "'%s', line %zu: expected a request and its answer", c->path, nr);
 }
 
 /* @whole: the bytes of complete lines. A truncated last line (its writer died) is left out. */
@@ -223,7 +223,7 @@ static int cassette_end_at(struct cassette *c, const struct buf *text, size_t wh
 			   struct err *err)
 {
 	if (whole < text->len && ftruncate(c->fd, (off_t)whole) < 0)
-		return err_sys(err, "cannot shorten the cassette '%s'", c->path);
+		return err_sys(err, "can't shorten the cassette '%s'", c->path);
 	return whole && text->data[whole - 1] != '\n' ? fd_write_all(c->fd, "\n", 1, err) : 0;
 }
 
@@ -236,7 +236,7 @@ static int cassette_make(const char *path, struct err *err)
 	strftime(when, sizeof(when), "%Y-%m-%dT%H:%M:%SZ", &tm);
 	CLEANUP(fd_close) int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
 	if (fd < 0)
-		return err_sys(err, "cannot make the cassette '%s'", path);
+		return err_sys(err, "can't create the cassette '%s'", path);
 	CLEANUP(free_ptr)
 	char *line = mem_printf("{\"cassette\":1,\"created\":\"%s\",\"match\":1}\n", when);
 	return fd_write_all(fd, line, strlen(line), err);
@@ -254,7 +254,7 @@ int cassette_open(struct cassette **out, const char *path, bool add, struct err 
 	c->add = add;
 	c->fd = add ? open(path, O_WRONLY | O_APPEND | O_CLOEXEC) : -1;
 	size_t whole = 0;
-	int rc = add && c->fd < 0 ? err_sys(err, "cannot write to the cassette '%s'", path)
+	int rc = add && c->fd < 0 ? err_sys(err, "can't write to the cassette '%s'", path)
 				  : read_lines(c, &text, &whole, err);
 	if (rc == 0 && add)
 		rc = cassette_end_at(c, &text, whole, err);
@@ -314,7 +314,8 @@ static int cassette_miss(const struct cassette *c, const char *canonical, struct
 	size_t from = best > NEAR / 2 ? best - NEAR / 2 : 0;
 	return err_set(
 		err, ERR_NOENT,
-		"the cassette '%s' has no such request; nearest, recorded: ...%.*s... now: ...%.*s...",
+		"the cassette '%s' doesn't contain this request; nearest recorded: ...%.*s... this "
+		"one: ...%.*s...",
 		c->path, (int)NEAR, near->canonical + from, (int)NEAR, canonical + from);
 }
 

@@ -61,8 +61,8 @@ static int provider_configure(struct provider *v, const struct row *row, const j
 		if (!found)
 			return err_set(
 				err, ERR_SCRIPT,
-				"config: models.%s has no field '%s' (there are plugin, url, key, auth, version, "
-				"caps, options, headers, first, idle, tries, window)",
+				"config: models.%s: unknown field '%s'; known: plugin, url, key, auth, version, "
+				"caps, options, headers, first, idle, tries, window",
 				v->name, key);
 	}
 	const char *auth = json_str(config, "auth", NULL);
@@ -70,13 +70,13 @@ static int provider_configure(struct provider *v, const struct row *row, const j
 	    (!auth || !strstr(auth, "{key}") || !strstr(auth, ": ") || strpbrk(auth, "\r\n")))
 		return err_set(
 			err, ERR_SCRIPT,
-			"config: models.%s.auth is a line like \"Authorization: Bearer {key}\"",
+			"config: models.%s.auth: expected a line like \"Authorization: Bearer {key}\"",
 			v->name);
 	const char *plugin = json_str(config, "plugin", row ? row->plugin : NULL);
 	if (!plugin)
 		return err_set(
 			err, ERR_SCRIPT,
-			"config: models.%s names no plugin (for instance plugin = \"openai_chat\")",
+			"config: models.%s: missing field: plugin (for instance plugin = \"openai_chat\")",
 			v->name);
 	v->plugin_name = mem_strdup(plugin);
 	v->url = provider_copy_of(json_str(config, "url", row ? row->url : NULL));
@@ -180,8 +180,8 @@ int provider_of(struct providers *p, const char *model, struct provider **out, s
 		*out = v;
 		return 0;
 	}
-	return err_set(err, ERR_NOENT, "no model plugin knows '%.*s' (known: scripted%s)", (int)len,
-		       model, buf_cstr(&names));
+	return err_set(err, ERR_NOENT, "unknown model '%.*s'; known providers: scripted%s",
+		       (int)len, model, buf_cstr(&names));
 }
 
 static const char *provider_environment(const char *name)

@@ -66,8 +66,8 @@ static void start_op(struct call *c, const struct op *op)
 	if (!strcmp(c->op, "box.open") && secret_in(json_object_get(c->args, "env"))) {
 		call_fail(
 			c, "script", NULL, NULL, 0,
-			"no secret enters a box: make a route for %s (sg.proxy: models, git, registries, any HTTP API) and give the box its "
-			"address and placeholder instead",
+			"secrets can't enter a sandbox: make a route for %s (sg.proxy: models, git, "
+			"registries, any HTTP API), and give the sandbox its address and placeholder",
 			c->secrets.item[0]);
 		return;
 	}
@@ -124,7 +124,7 @@ static void dispatch_begin(struct host *h, struct super *s, uint64_t id, const j
 		call_fail(c, "cancelled", NULL, NULL, 0, "the session is ending");
 	else if (h != s->host && !(op->flags & OP_ANYWHERE))
 		call_fail(c, "script", NULL, NULL, 0,
-			  "'%s' cannot be used in a policy or configuration file", c->op);
+			  "'%s' can't be used in a policy or configuration file", c->op);
 	else
 		start_op(c, op);
 }

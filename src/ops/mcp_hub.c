@@ -205,7 +205,7 @@ static void mcp_hub_on_ready(void *self, const struct err *err)
 		}
 		if (v->box_action)
 			gate_cancel(v->hub->super->gate, v->box_action, "cancel",
-				    "the MCP server cannot be used");
+				    "the MCP server can't be used");
 		else
 			server_free(v);
 		return;
@@ -226,7 +226,7 @@ static void mcp_hub_on_gone(void *self, const struct err *why)
 	mcp_hub_die(v);
 	free(v->why);
 	v->why = mem_strdup(why->text);
-	super_warn(v->hub->super, "the next call starts it again", "MCP server '%s' has gone: %s",
+	super_warn(v->hub->super, "the next call starts it again", "MCP server '%s' has ended: %s",
 		   v->name, why->text);
 	drop_conn(v);
 }
@@ -420,7 +420,8 @@ static void box_done(void *self, const struct action_result *res)
 		call_outcome(c, res);
 	}
 	if (v->conn)
-		mcp_conn_ended(v->conn, res->why ? res->why : "its command in the box has ended");
+		mcp_conn_ended(v->conn,
+			       res->why ? res->why : "its command in the sandbox has ended");
 	if (v->closed)
 		server_free(v);
 }
@@ -490,7 +491,7 @@ void op_mcp_open(struct call *c)
 			  SERVERS_MAX);
 	} else if (in_box && c->secrets.nr) {
 		call_fail(c, "script", NULL, NULL, 0,
-			  "a server in a box gets no secret: run it with where = \"host\"");
+			  "a server in a sandbox can't have secrets; run it with where = \"host\"");
 	} else if (in_box) {
 		open_in_box(c, &argv);
 	} else {
@@ -625,7 +626,7 @@ void op_mcp_call(struct call *c)
 	const struct server *v = server_of(h, (uint64_t)json_int(c->args, "server", 0));
 	if ((!v || v->dead) && !answer_cache_knows(resume_recorded(c->super->resume), c)) {
 		call_fail(c, "backend", NULL, NULL, 0,
-			  "the MCP server%s%s is not there (any more)%s%s", v ? " " : "",
+			  "the MCP server%s%s has ended or doesn't exist%s%s", v ? " " : "",
 			  v ? v->name : "", v && v->why ? ": " : "", v && v->why ? v->why : "");
 		return;
 	}
@@ -646,7 +647,7 @@ void op_mcp_tools(struct call *c)
 	const struct server *v =
 		server_of(hub_of(c->super), (uint64_t)json_int(c->args, "server", 0));
 	if (!v || v->dead || !v->conn) {
-		call_fail(c, "backend", NULL, NULL, 0, "the MCP server is not there (any more)");
+		call_fail(c, "backend", NULL, NULL, 0, "the MCP server has ended or doesn't exist");
 		return;
 	}
 	json_t *o = json_object();

@@ -160,7 +160,7 @@ void op_mcp_next(struct call *c)
 {
 	struct mcp_inbox *m = mcp_inbox(c->super);
 	if (m->waits) {
-		call_fail(c, "script", NULL, NULL, 0, "mcp.next waits already");
+		call_fail(c, "script", NULL, NULL, 0, "mcp.next: another task is already waiting");
 		return;
 	}
 	if (c->super->resume && m->pidfd < 0)

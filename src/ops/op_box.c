@@ -187,8 +187,8 @@ bool op_command_spec(struct call *c, struct action_spec *spec, struct buf *in)
 		return false;
 	CLEANUP(buf_release) struct buf batch = BUF_INIT;
 	if (json_object_get(c->args, "batch") && !(box->driver->caps & CAP_SHELL)) {
-		call_fail(c, "backend", NULL, NULL, id, "batch: a box of %s has no shell; use exec",
-			  box->driver->name);
+		call_fail(c, "backend", NULL, NULL, id,
+			  "batch: a sandbox of %s has no shell; use exec", box->driver->name);
 		return false;
 	}
 	if (command_batch_text(json_object_get(c->args, "batch"), &batch)) {
@@ -211,7 +211,7 @@ bool op_command_spec(struct call *c, struct action_spec *spec, struct buf *in)
 		if (strlen(spec->argv.item[i]) != spec->argv.len[i]) {
 			strv_release(&spec->argv);
 			call_fail(c, "script", NULL, NULL, 0,
-				  "a word of a command cannot hold a NUL byte");
+				  "an argument can't contain a NUL byte");
 			return false;
 		}
 	spec->kind = ACT_EXEC;
@@ -306,8 +306,8 @@ static void op_box_read_done(struct call *c, const struct action_result *res)
 	len = len > b->len - off ? b->len - off : len;
 	if (beyond || len > READ_ANSWER_MAX) {
 		const char *advice =
-			beyond ? "what lies behind can be had by a command in the box"
-			       : "read a part of it ({ from =, len = }), or let a command in the box do it";
+			beyond ? "run a command in the sandbox to read the target"
+			       : "read a part of it ({ from =, len = }), or run a command in the sandbox";
 		CLEANUP(buf_release) struct buf path = BUF_INIT;
 		json_get_bytes(json_object_get(c->args, "path"), &path);
 		call_fail(c, "limit", NULL, NULL, res->id, "'%s' is larger than %d MiB: %s",

@@ -91,13 +91,14 @@ void op_host_push(struct call *c)
 		   *branch = json_str(c->args, "branch", NULL);
 	const char *remote = json_str(c->args, "remote", "origin");
 	if (!dir) {
-		call_fail(c, "script", NULL, NULL, 0, "this box has no repository to push from");
+		call_fail(c, "script", NULL, NULL, 0,
+			  "this sandbox has no repository to push from");
 		return;
 	}
 	if (!ref) {
 		call_fail(
 			c, "script", NULL, NULL, 0,
-			"nothing was merged back yet: box:merge{ mode = \"branch\" } makes the branch that can be pushed");
+			"nothing was merged yet: box:merge{ mode = \"branch\" } creates the branch to push");
 		return;
 	}
 	if (!branch)

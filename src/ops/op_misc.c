@@ -65,7 +65,7 @@ static bool give_file(struct call *c, const char *name, const char *path)
 		return false;
 	if (!script_tree_file(c, path)) {
 		call_fail(c, "denied", NULL, NULL, 0,
-			  "module '%s' lies outside of what this file may load", name);
+			  "module '%s' is outside the directories that this file may load", name);
 		return true;
 	}
 	if (file_read(path, &text, MODULE_MAX, &err) < 0)
@@ -86,7 +86,7 @@ void op_module(struct call *c)
 	/* plugins and policies see no files of the user */
 	if (c->host != c->super->host && (*name == '/' || strstr(name, ".."))) {
 		call_fail(c, "denied", NULL, NULL, 0,
-			  "module '%s' lies outside of what this file may load", name);
+			  "module '%s' is outside the directories that this file may load", name);
 		return;
 	}
 	const char *dir = luahost_dir(c->host);

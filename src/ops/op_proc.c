@@ -252,7 +252,7 @@ void op_proc_read(struct call *c)
 		return;
 	if (p->reader) {
 		call_fail(c, "script", NULL, NULL, 0,
-			  "somebody else reads from this process already");
+			  "another task already reads from this process");
 		return;
 	}
 	c->data = p;
@@ -269,7 +269,7 @@ void op_proc_wait(struct call *c)
 		return;
 	if (p->waiter) {
 		call_fail(c, "script", NULL, NULL, 0,
-			  "somebody else waits for this process already");
+			  "another task already waits for this process");
 		return;
 	}
 	c->data = p;

@@ -141,5 +141,6 @@ void op_skill(struct call *c)
 		if (given)
 			return;
 	}
-	call_fail(c, "io", NULL, NULL, 0, "'%s' has changed or gone since the agent began", want);
+	call_fail(c, "io", NULL, NULL, 0, "'%s' has changed or was removed since the agent started",
+		  want);
 }

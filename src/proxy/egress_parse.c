@@ -148,7 +148,7 @@ static bool parse_authority(const char *s, size_t len, uint16_t port, struct egr
 static const char *parse_target(const char *s, size_t len, struct egress_head *h)
 {
 	if (h->connect)
-		return parse_authority(s, len, 0, h) ? NULL : "CONNECT wants host:port";
+		return parse_authority(s, len, 0, h) ? NULL : "CONNECT: expected host:port";
 	if (len < 8 || strncasecmp(s, "http://", 7) != 0)
 		return "this is a proxy: the target must be CONNECT host:port or http://host/path";
 	s += 7;

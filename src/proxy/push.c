@@ -49,7 +49,7 @@ static const char *push_command(struct push *out, const char *line, size_t len)
 	if (len > 8 && !memcmp(line, "shallow ", 8))
 		return NULL;
 	if (len > 9 && !memcmp(line, "push-cert", 9))
-		return "a signed push cannot be read; push without --signed";
+		return "can't read a signed push; push without --signed";
 	if (!n || len < 2 * n + 3 || line[n] != ' ' ||
 	    push_object_name(line + n + 1, len - n - 1) != n || line[2 * n + 1] != ' ')
 		return "not a push that git makes";

@@ -28,7 +28,7 @@ static void auto_freeze_look(void *self)
 		return;
 	}
 	s->stilled = true;
-	boxes_freeze_why(s->boxes, s->id, true, s->still, "nobody is there to decide");
+	boxes_freeze_why(s->boxes, s->id, true, s->still, "nobody is attached who could decide");
 }
 
 static void auto_freeze_go(struct slot *s, const char *why)

@@ -103,7 +103,7 @@ static void cancel_prepared(struct slot *s)
 		next = j->next;
 		if (action_state(j->action) != ACTION_RUNNING)
 			gate_cancel(s->boxes->gate, action_id(j->action), "cancel",
-				    "its box is closed");
+				    "its sandbox is closed");
 	}
 }
 
@@ -256,7 +256,7 @@ void boxes_close(struct boxes *b, uint64_t box)
 	} else if (!s->box && record_state(b->record) == RECORD_DEAD) {
 		struct err err = ERR_INIT; /* its barrier never comes, so nothing was opened */
 		record_barrier_forget(b->record, s);
-		err_set(&err, ERR_CLOSED, "the session file can no longer be written");
+		err_set(&err, ERR_CLOSED, "can't write the session file");
 		boxes_on_opened(s, NULL, &err);
 	} else {
 		s->close_wanted = true;

@@ -182,8 +182,7 @@ int edit_make(const char *path, const struct buf *was, const json_t *args, struc
 	bool all = json_flag(args, "all", false);
 	if (!json_get_bytes(json_object_get(args, "old"), &old) ||
 	    !json_get_bytes(json_object_get(args, "new"), &new))
-		return err_set(err, ERR_INVALID, "edit of '%s' needs the old and the new text",
-			       path);
+		return err_set(err, ERR_INVALID, "edit of '%s': missing old or new text", path);
 	edit_find_all(buf_cstr(was), was->len, &old, &found);
 	if (!found.nr && memchr(buf_cstr(&old), '\n', old.len))
 		find_by_lines(was, &old, &found);
@@ -192,7 +191,7 @@ int edit_make(const char *path, const struct buf *was, const json_t *args, struc
 		if (!found.nr)
 			edit_near(buf_cstr(was), was->len, buf_cstr(&old), old.len, &near);
 		free(found.item);
-		return err_set(err, ERR_INVALID, "the old text stands %s in '%s'%s",
+		return err_set(err, ERR_INVALID, "the old text occurs %s in '%s'%s",
 			       found.nr ? "more than once" : "nowhere", path,
 			       found.nr ? "; give more of the surrounding text" : buf_cstr(&near));
 	}

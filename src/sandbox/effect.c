@@ -101,7 +101,7 @@ static void put_end(const struct job *j, const struct run_end *e, json_t *body)
 	if (!e->oom)
 		return;
 	CLEANUP(free_ptr)
-	char *why = mem_printf("the memory limit of its box killed %lld of its processes",
+	char *why = mem_printf("the memory limit of its sandbox killed %lld of its processes",
 			       (long long)e->oom);
 	json_put_int(body, "oom", e->oom);
 	json_put_str(body, "why", why);
@@ -180,7 +180,7 @@ static void effect_take_out(struct job *j, enum action_end end)
 {
 	struct action *a = j->action;
 	json_t *body = json_object();
-	json_put_str(body, "why", "its box was frozen: nothing was started");
+	json_put_str(body, "why", "its sandbox was frozen: nothing was started");
 	effect_job_free(j);
 	action_ended(a, end, body);
 }
@@ -448,12 +448,12 @@ static void effect_start(void *self, struct action *a)
 	struct slot *s = self;
 	struct err err = ERR_INIT;
 	if (!s->open || s->closing) {
-		err_set(&err, ERR_CLOSED, "box '%s' is closed", s->name);
+		err_set(&err, ERR_CLOSED, "sandbox '%s' is closed", s->name);
 		effect_refuse(a, &err);
 		return;
 	}
 	if (s->silent) {
-		err_set(&err, ERR_CLOSED, "sandbox died: '%s' does not answer; open another one",
+		err_set(&err, ERR_CLOSED, "sandbox died: '%s' doesn't answer; open another one",
 			s->name);
 		effect_refuse(a, &err);
 		return;

@@ -171,9 +171,9 @@ static void effect_dial_on_dialled(void *self, json_t *result, const struct err 
 			       clock_awake_us() >= d->until_us))) {
 		struct err why = ERR_INIT;
 		fd_close(&fd);
-		err_set(&why, err ? err->code : ERR_CLOSED, "port %u of box '%s': %s",
+		err_set(&why, err ? err->code : ERR_CLOSED, "port %u of sandbox '%s': %s",
 			action_spec(d->action)->port, s->name,
-			err ? err->text : "the box is closed");
+			err ? err->text : "the sandbox is closed");
 		effect_dial_end(d, END_FAILED, &why);
 	} else if (fd < 0) {
 		d->timer = loop_timer_new(s->boxes->loop, effect_dial_on_again, d);
@@ -213,7 +213,7 @@ void dial_start(struct slot *s, struct action *a)
 		return;
 	}
 	struct err err = ERR_INIT;
-	err_set(&err, ERR_UNSUPPORTED, "boxes of backend '%s' have no way in to a port",
+	err_set(&err, ERR_UNSUPPORTED, "backend '%s' can't connect to a port of a sandbox",
 		s->driver->name);
 	effect_dial_end(d, END_FAILED, &err);
 }
@@ -266,8 +266,8 @@ int dial_room(const struct dialled *d, struct err *err)
 		return 0;
 	return err_set(
 		err, ERR_BUSY,
-		"port %u of box '%s' has not taken the %zu bytes that it was told before; read what it says, or "
-		"write later",
+		"port %u of sandbox '%s' hasn't read the %zu bytes that were written before; read "
+		"its output, or write later",
 		action_spec(d->action)->port, d->slot->name, d->out.len);
 }
 

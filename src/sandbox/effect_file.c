@@ -68,7 +68,7 @@ static json_t *size_and_hash(const void *bytes, size_t len)
 static void effect_file_closed(struct file_job *j)
 {
 	struct err why = ERR_INIT;
-	err_set(&why, ERR_CLOSED, "box '%s' is closed", j->slot->name);
+	err_set(&why, ERR_CLOSED, "sandbox '%s' is closed", j->slot->name);
 	effect_file_finish(j, END_FAILED, NULL, &why);
 }
 
@@ -124,7 +124,7 @@ int file_whole(const json_t *result, const char *path, struct buf *out, struct e
 	json_get_bytes(json_object_get(result, "data"), out);
 	if (json_int(result, "size", 0) > (int64_t)out->len)
 		return err_set(err, ERR_FULL,
-			       "'%s' is larger than %d MiB: a command in the box can do it", path,
+			       "'%s' is larger than %d MiB; use a command in the sandbox", path,
 			       BOX_FILE_MAX >> 20);
 	return 0;
 }
@@ -276,8 +276,7 @@ void file_start(struct slot *s, struct action *a)
 	} else if (spec->kind == ACT_EDIT && spec->path) {
 		s->driver->read(s->box, spec->path, BOX_FILE_MAX, effect_file_on_edit_read, j);
 	} else {
-		err_set(&err, ERR_UNSUPPORTED, "a box cannot do '%s' without a path",
-			action_kind_name(spec->kind));
+		err_set(&err, ERR_UNSUPPORTED, "%s: missing path", action_kind_name(spec->kind));
 		effect_file_finish(j, END_FAILED, NULL, &err);
 	}
 }

@@ -81,7 +81,7 @@ static void freeze_all(struct boxes *b, uint64_t box, bool frozen, uint64_t caus
 				      .why = why };
 		if (s->pinned) {
 			CLEANUP(json_release) json_t *how = json_object();
-			json_put_str(how, "how", "when the preview is over");
+			json_put_str(how, "how", "when the dry run is over");
 			effect_on_frozen(f, how, NULL);
 		} else {
 			s->driver->freeze(s->box, frozen, effect_on_frozen, f);

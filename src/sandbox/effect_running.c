@@ -13,7 +13,7 @@ static struct job *job_of(struct boxes *b, uint64_t id, struct err *err)
 			if (action_id(j->action) == id &&
 			    action_state(j->action) == ACTION_RUNNING && !j->look)
 				return j;
-	err_set(err, ERR_NOENT, "action #%llu does not run", (unsigned long long)id);
+	err_set(err, ERR_NOENT, "action #%llu is not running", (unsigned long long)id);
 	return NULL;
 }
 
@@ -106,7 +106,8 @@ int boxes_resize(struct boxes *b, uint64_t id, const struct winsize *size, struc
 	const struct action *a = gate_action(b->gate, id);
 	struct job *j = job_known(b, id);
 	if (!j && (!a || action_state(a) == ACTION_ENDED || action_state(a) == ACTION_RUNNING))
-		return err_set(err, ERR_NOENT, "action #%llu does not run", (unsigned long long)id);
+		return err_set(err, ERR_NOENT, "action #%llu is not running",
+			       (unsigned long long)id);
 	if (j && j->run)
 		j->slot->driver->run_resize(j->run, size);
 	else if (!j)

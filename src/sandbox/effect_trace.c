@@ -69,8 +69,7 @@ void trace_not_here(struct slot *s)
 {
 	CLEANUP(free_ptr)
 	char *text = mem_printf(
-		"what really runs in box '%s' is not seen here: backend '%s' does not show it; what its "
-		"programs tell is all there is",
+		"executed programs of sandbox '%s' aren't recorded: backend '%s' doesn't report them",
 		s->name, s->driver->name);
 	if (box_traced(s) && !(s->driver->caps & CAP_TRACE))
 		effect_trace_warn(s, s->id, text);
@@ -331,7 +330,7 @@ static void effect_trace_watch_free(struct watch *w)
 				   w->action, body);
 	}
 	while (w->waiting)
-		effect_trace_release(w->waiting, "its box is gone");
+		effect_trace_release(w->waiting, "its sandbox has ended");
 	trace_free(&w->trace);
 	if (w->owner)
 		*w->owner = NULL;
@@ -357,7 +356,7 @@ static void effect_trace_watch(struct slot *s, struct action *a, int listener, i
 	struct err err = ERR_INIT;
 	if (listener < 0) {
 		CLEANUP(free_ptr)
-		char *text = mem_printf("what really runs in box '%s' is not seen here: %s",
+		char *text = mem_printf("executed programs of sandbox '%s' aren't recorded: %s",
 					s->name, strerror(sys));
 		effect_trace_warn(s, action_id(a), text);
 		return;

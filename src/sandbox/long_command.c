@@ -19,7 +19,7 @@ struct long_command {
 };
 
 static const char by_input[] =
-	"__sg_c=$(head -c \"$1\") && [ \"$__sg_c\" ] || { echo 'sh: the command cannot be read: head is missing' >&2; exit 126; }\n"
+	"__sg_c=$(head -c \"$1\") && [ \"$__sg_c\" ] || { echo 'sh: unreadable command: program head not found' >&2; exit 126; }\n"
 	"shift\neval \"$__sg_c\"";
 static const char by_words[] =
 	"__sg_c=\nfor __sg_p; do __sg_c=$__sg_c$__sg_p; done\nset --\neval \"$__sg_c\"";

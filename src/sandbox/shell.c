@@ -545,13 +545,12 @@ int box_has_terminals(const struct box *b, struct err *err)
 	if (box_can(b, CAP_PTY))
 		return 0;
 	if (!(b->driver->caps & CAP_PTY))
-		return err_set(
-			err, ERR_UNSUPPORTED,
-			"boxes of the kind '%s' have no terminals: run commands one by one (box:exec)",
-			b->driver->name);
+		return err_set(err, ERR_UNSUPPORTED,
+			       "backend '%s' has no terminals; run single commands (box:exec)",
+			       b->driver->name);
 	return err_set(
 		err, ERR_UNSUPPORTED,
-		"box '%s' (%s) has no terminals, for nothing can open /dev/ptmx in it: run commands one by one "
+		"sandbox '%s' (%s) has no terminals: can't open /dev/ptmx in it; run single commands "
 		"(box:exec), or choose another image",
 		b->name, b->driver->name);
 }

@@ -289,8 +289,8 @@ void shell_protocol_setup(struct buf *out, const char *base, const char *workspa
 		"mkdir -p \"$w\" 2>/dev/null || sudo -n sh -c \"mkdir -p '$w' && chown $(id -u):$(id -g) '$w'\" 2>/dev/null\n"
 		"if [ ! -w \"$w\" ]; then sudo -n chown $(id -u):$(id -g) \"$w\" 2>/dev/null; fi\n"
 		"m=; for t in base64 dd tr cat stat head sed mkfifo env xargs sleep; do command -v $t >/dev/null || m=\"$m $t\"; done\n"
-		"if [ ! -w \"$w\" ]; then echo \"@!$w cannot be made or written to by user $(id -u)\"\n"
-		"elif [ ! -w \"$b\" ]; then echo \"@!$b cannot be written to by user $(id -u)\"\n"
+		"if [ ! -w \"$w\" ]; then echo \"@!$w can't be created or written by user $(id -u)\"\n"
+		"elif [ ! -w \"$b\" ]; then echo \"@!$b can't be written by user $(id -u)\"\n"
 		"else t=; for f in /dev/ptmx /dev/pts/ptmx; do if [ -c $f ] && ( : <>$f ) 2>/dev/null; then t=1; fi; done\n"
 		"if [ -z \"$t\" ]; then echo '@t'; fi\n"
 		"if command -v gzip >/dev/null; then echo '@z'; fi\n"
@@ -322,7 +322,7 @@ void shell_protocol_part(struct buf *out, const char *base, const char *id, unsi
 {
 	shell_protocol_quoted(out, "(\nb=", base, "\nmkdir -p \"$b\" && ");
 	base64_of(out, bytes, len);
-	buf_printf(out, " >\"$b/%s.%u\" && echo '@.' || echo '@!cannot write'\n)\n", id, part);
+	buf_printf(out, " >\"$b/%s.%u\" && echo '@.' || echo '@!write failed'\n)\n", id, part);
 }
 
 void shell_protocol_write(struct buf *out, const char *base, const char *id, unsigned parts,
@@ -335,9 +335,10 @@ void shell_protocol_write(struct buf *out, const char *base, const char *id, uns
 		   parts, id);
 	/* sent twice, the parts are gone: the mark says that it was done */
 	buf_printf(out, "k=\"$b/%s.done\"\n", id);
-	buf_puts(out,
-		 "if [ -e \"$k\" ]; then echo '@.'\nelif [ -d \"$f\" ]; then echo '@!is a folder'\n"
-		 "elif m=$( { mkdir -p -- \"${f%/*}/\" && umask 022 && ");
+	buf_puts(
+		out,
+		"if [ -e \"$k\" ]; then echo '@.'\nelif [ -d \"$f\" ]; then echo '@!is a directory'\n"
+		"elif m=$( { mkdir -p -- \"${f%/*}/\" && umask 022 && ");
 	buf_puts(out, packed ? "cat -- \"$@\" | gzip -dc >\"$f\"" : "cat -- \"$@\" >\"$f\"");
 	if (mode >= 0)
 		buf_printf(out, " && chmod %o -- \"$f\"", (unsigned)mode & 07777);
@@ -359,7 +360,7 @@ void shell_protocol_list(struct buf *out, const char *path)
 	shell_protocol_quoted(out, "(\nf=", path, "\n");
 	buf_puts(
 		out,
-		"if [ ! -e \"$f\" ]; then echo '@n'; elif [ ! -d \"$f\" ]; then echo '@!is not a folder'\n"
+		"if [ ! -e \"$f\" ]; then echo '@n'; elif [ ! -d \"$f\" ]; then echo '@!is not a directory'\n"
 		"elif ! cd -- \"$f\" 2>/dev/null; then echo '@!permission denied'; else\n"
 		"set --\nfor i in .[!.]* ..?* *; do if [ -e \"$i\" ] || [ -L \"$i\" ]; then set -- \"$@\" \"$i\"; fi; done\n"
 		"if [ $# -gt 0 ]; then\n"

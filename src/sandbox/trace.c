@@ -278,7 +278,7 @@ int trace_new(struct loop *l, int listener, bool ask, const struct trace_ops *op
 {
 	CLEANUP(fd_close) int fd = listener;
 	if (!is_listener(fd))
-		return err_set(err, ERR_INVALID, "no listener of a filter came out of the box");
+		return err_set(err, ERR_INVALID, "the sandbox sent no listener of its filter");
 	uint64_t flags = SECCOMP_USER_NOTIF_FD_SYNC_WAKE_UP; /* faster where the kernel knows it */
 	(void)ioctl(fd, SECCOMP_IOCTL_NOTIF_SET_FLAGS, flags);
 	struct trace *t = NEW(struct trace);

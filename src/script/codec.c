@@ -82,7 +82,7 @@ static void script_codec_put_string(lua_State *L, const char *s, size_t len, int
 	bool text = utf8_valid(s, len);
 	if (!(flags & CODEC_FRAME)) {
 		if (!text)
-			luaL_error(L, "cannot make JSON of a string that is not UTF-8");
+			luaL_error(L, "can't encode a string that isn't UTF-8 as JSON");
 		script_codec_put_text(s, len, out);
 		return;
 	}
@@ -103,7 +103,7 @@ static void script_codec_put_number(lua_State *L, int idx, struct buf *out)
 	}
 	double d = lua_tonumber(L, idx);
 	if (!isfinite(d))
-		luaL_error(L, "cannot make JSON of the number %f", d);
+		luaL_error(L, "can't encode the number %f as JSON", d);
 	char s[40];
 	for (int digits = 15; digits <= 17; digits++) {
 		snprintf(s, sizeof(s), "%.*g", digits, d);
@@ -165,7 +165,7 @@ static void put_table(lua_State *L, int idx, int flags, int depth, struct buf *o
 	if (depth >= CODEC_DEPTH)
 		luaL_error(
 			L,
-			"cannot make JSON of a table more than %d levels deep (does it hold itself?)",
+			"can't encode a table more than %d levels deep as JSON (does it contain itself?)",
 			CODEC_DEPTH);
 	luaL_checkstack(L, 8, "JSON");
 	lua_Integer n = order_keys(L, idx); /* keys */
@@ -178,11 +178,11 @@ static void put_table(lua_State *L, int idx, int flags, int depth, struct buf *o
 		else if (!lua_isinteger(L, -1) || lua_tointeger(L, -1) != i)
 			luaL_error(
 				L,
-				"cannot make JSON of a table whose keys are neither 1..n nor names");
+				"can't encode a table as JSON whose keys are neither 1..n nor names");
 		lua_pop(L, 1);
 	}
 	if (named && named != n)
-		luaL_error(L, "cannot make JSON of a table with both a list and names in it");
+		luaL_error(L, "can't encode a table with both a list and names as JSON");
 	if (!named && (n || is_array(L, idx))) {
 		put_list(L, idx, n, flags, depth, out);
 		lua_pop(L, 1);
@@ -197,7 +197,7 @@ static void put_table(lua_State *L, int idx, int flags, int depth, struct buf *o
 		size_t len;
 		const char *key = lua_tolstring(L, -1, &len);
 		if (!utf8_valid(key, len))
-			luaL_error(L, "cannot make JSON of a name that is not UTF-8");
+			luaL_error(L, "can't encode a name that isn't UTF-8 as JSON");
 		script_codec_put_text(key, len, out);
 		buf_puts(out, flags & CODEC_PRETTY ? ": " : ":");
 		lua_rawget(L, idx); /* keys value */
@@ -235,7 +235,7 @@ static void script_codec_put_value(lua_State *L, int idx, int flags, int depth, 
 			put_table(L, idx, flags, depth, out);
 		break;
 	default:
-		luaL_error(L, "cannot make JSON of a %s", luaL_typename(L, idx));
+		luaL_error(L, "can't encode a %s as JSON", luaL_typename(L, idx));
 	}
 }
 

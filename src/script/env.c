@@ -36,7 +36,7 @@ static int base_setmetatable(lua_State *L)
 		lua_pop(L, 1);
 	}
 	if (luaL_getmetafield(L, 1, "__metatable") != LUA_TNIL)
-		return luaL_error(L, "cannot change a protected metatable");
+		return luaL_error(L, "can't change a protected metatable");
 	lua_settop(L, 2);
 	lua_setmetatable(L, 1);
 	return 1;

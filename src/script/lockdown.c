@@ -38,8 +38,7 @@ static size_t lockdown_mapped(void)
 static int lockdown_limit(int what, rlim_t value, struct err *err)
 {
 	struct rlimit r = { value, value };
-	return setrlimit((__rlimit_resource_t)what, &r) < 0 ? err_sys(err, "cannot set a limit")
-							    : 0;
+	return setrlimit((__rlimit_resource_t)what, &r) < 0 ? err_sys(err, "can't set a limit") : 0;
 }
 
 static int lockdown_limits(size_t mem_bytes, struct err *err)
@@ -126,14 +125,14 @@ static int lockdown_filter(struct err *err)
 {
 	scmp_filter_ctx f = seccomp_init(SCMP_ACT_KILL_PROCESS);
 	if (!f)
-		return err_set(err, ERR_UNSUPPORTED, "cannot make a system call filter");
+		return err_set(err, ERR_UNSUPPORTED, "can't create a system call filter");
 	int rc = add_rules(f);
 	if (!rc)
 		rc = seccomp_load(f);
 	seccomp_release(f);
 	if (rc)
 		return err_set(err, ERR_UNSUPPORTED,
-			       "cannot load the system call filter of a Lua host: %s",
+			       "can't load the system call filter of a Lua host: %s",
 			       strerror(-rc));
 	return 0;
 }
@@ -141,7 +140,7 @@ static int lockdown_filter(struct err *err)
 static int close_others(struct err *err)
 {
 	if (close_range(HOST_FD + 1, ~0U, 0) < 0)
-		return err_sys(err, "cannot close other descriptors");
+		return err_sys(err, "can't close other descriptors");
 	close(STDIN_FILENO);
 	close(STDOUT_FILENO);
 	return 0;
@@ -151,7 +150,7 @@ int lockdown_enter(size_t mem_bytes, struct err *err)
 {
 	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0 || prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) < 0 ||
 	    prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0) < 0)
-		return err_sys(err, "cannot give up privileges");
+		return err_sys(err, "can't give up privileges");
 	clock_mono_us(); /* nothing may have to be looked up later */
 	if (close_others(err) < 0 || lockdown_limits(mem_bytes, err) < 0)
 		return -1;

@@ -85,7 +85,7 @@ static void key_read(lua_State *L, int idx, struct key *k)
 	}
 	luaL_error(
 		L,
-		"cannot walk a table that has a %s as key: it has no order that would be the same in each run (use a "
+		"can't walk a table with a %s as key: its order would differ between runs (use a "
 		"list, or names as keys)",
 		luaL_typename(L, idx));
 }

@@ -61,8 +61,10 @@ int honeytoken_option(const struct driver *d, const json_t *value, json_t *open,
 		const char *text = json_is_string(name) ? json_string_value(name) : "?";
 		if (!kind_find(text)) {
 			json_decref(list);
-			return err_set(err, ERR_SCRIPT,
-				       "honeytokens: no '%s' (known: aws, npm, github, env)", text);
+			return err_set(
+				err, ERR_SCRIPT,
+				"honeytokens: unknown kind '%s'; known: aws, npm, github, env",
+				text);
 		}
 		json_array_append(list, name);
 	}
@@ -73,8 +75,8 @@ int honeytoken_option(const struct driver *d, const json_t *value, json_t *open,
 		json_decref(list);
 		return err_set(
 			err, ERR_UNSUPPORTED,
-			"honeytokens: boxes of backend '%s' have no home folder of their own to plant them in; "
-			"use \"process\" or \"container\", or leave them out",
+			"honeytokens: sandboxes of backend '%s' have no home directory; use \"process\" or "
+			"\"container\", or no honeytokens",
 			d->name);
 	}
 	if (json_array_size(list))
@@ -154,7 +156,7 @@ struct honey *honeytoken_new(struct super *s, uint64_t box, const json_t *names)
 		if (!honeytoken_kinds[i].path && !boxes_env(s->boxes, box, text.data)) {
 			super_warn(
 				s, NULL,
-				"box '%s' has a DEPLOY_TOKEN of its own: the honeytoken is not planted",
+				"sandbox '%s' has its own DEPLOY_TOKEN: the honeytoken was not planted",
 				boxes_name(s->boxes, box));
 			json_array_remove(h->planted, json_array_size(h->planted) - 1);
 		}
@@ -194,7 +196,7 @@ static void honeytoken_on_written(void *self, json_t *result, const struct err *
 		return;
 	}
 	if (err)
-		super_warn(h->s, NULL, "honeytoken %s could not be planted in box '%s': %s",
+		super_warn(h->s, NULL, "can't plant honeytoken %s in sandbox '%s': %s",
 			   h->file[h->written].path, boxes_name(h->s->boxes, h->box), err->text);
 	h->written++;
 	write_next(h);

@@ -76,15 +76,15 @@ static const char *project_read_text(int dir, const char *path, struct buf *out)
 	if (fd < 0)
 		return errno == EXDEV	? "it leads out of the project"
 		       : errno == ELOOP ? "its links go round in a circle"
-					: "it cannot be opened";
+					: "it can't be opened";
 	if (fstat(fd, &st) < 0 || !S_ISREG(st.st_mode))
-		return "it is no regular file";
+		return "it is not a regular file";
 	if (st.st_size > PROJECT_TEXT_MAX || fd_read_all(fd, out, PROJECT_TEXT_MAX, &none) < 0) {
 		buf_reset(out);
 		return "it is longer than 64 KiB";
 	}
 	if (out->len && (!utf8_valid(out->data, out->len) || memchr(out->data, 0, out->len)))
-		return "it is no UTF-8 text";
+		return "it is not UTF-8 text";
 	return NULL;
 }
 
@@ -205,7 +205,7 @@ static void read_skill(struct project *p, int dir, const char *root, const char 
 	if (!name || !t->about || !*t->about)
 		why = "its front matter has no name or no description";
 	else if (!good_name(folder) || strcmp(name, folder) != 0)
-		why = "its name is not that of its folder (small letters, digits and -)";
+		why = "its name differs from its directory's (lower-case letters, digits, and -)";
 	else if (strlen(t->about) > SKILL_ABOUT_MAX)
 		why = "its description is longer than 1024 bytes";
 	for (size_t i = 0; !why && i + 1 < p->nr; i++)

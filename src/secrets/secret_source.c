@@ -95,8 +95,8 @@ static int from_conf(const json_t *entry, const char *name, struct secret_source
 	secret_source_release(out);
 	return err_set(
 		err, ERR_INVALID,
-		"configuration: secrets.%s must be \"env:VARIABLE\", \"file:PATH\" or a list (a command and its "
-		"words), never the value itself",
+		"configuration: secrets.%s: expected \"env:VARIABLE\", \"file:PATH\", or a list (a "
+		"command and its arguments)",
 		name);
 }
 
@@ -105,7 +105,7 @@ int secret_find(const json_t *conf, const char *name, struct secret_source *out,
 	if (!secret_name_ok(name))
 		return err_set(
 			err, ERR_INVALID,
-			"this is not the name of a secret: letters, digits, '_', '-' and '.'");
+			"invalid name of a secret: expected letters, digits, '_', '-', and '.'");
 	const json_t *entry = json_object_get(conf, name);
 	if (entry)
 		return from_conf(entry, name, out, err);
@@ -121,8 +121,8 @@ int secret_find(const json_t *conf, const char *name, struct secret_source *out,
 	}
 	return err_set(
 		err, ERR_NOENT,
-		"no secret '%s': 'sandglass secret set %s' keeps one, or set the variable %s, or name a source in the "
-		"configuration (secrets.%s)",
+		"secret '%s' not found: run 'sandglass secret set %s', set the variable %s, or name "
+		"a source in the configuration (secrets.%s)",
 		name, name, name, name);
 }
 
@@ -133,11 +133,12 @@ static int secret_source_read_file(const char *path, struct buf *out, struct err
 	struct stat st;
 	CLEANUP(fd_close) int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
 	if (fd < 0 || fstat(fd, &st) < 0)
-		return err_sys(err, "cannot open '%s'", path);
+		return err_sys(err, "can't open '%s'", path);
 	if (!S_ISREG(st.st_mode))
 		return err_set(err, ERR_INVALID, "'%s' is not a file", path);
 	if (st.st_mode & 077)
-		return err_set(err, ERR_INVALID, "'%s' can be read by others: chmod 600 it", path);
+		return err_set(err, ERR_INVALID, "'%s' can be read by others; run chmod 600 on it",
+			       path);
 	return fd_read_all(fd, out, SECRET_LONGEST + 2, err);
 }
 
@@ -151,17 +152,18 @@ static int secret_source_drain(int fd, struct buf *out, int64_t until, struct er
 		if (n < 0 && errno == EINTR)
 			continue;
 		if (n <= 0)
-			return err_set(err, ERR_TIMEOUT, "it did not end within %d s",
+			return err_set(err, ERR_TIMEOUT, "not ended within %d s",
 				       COMMAND_US / 1000000);
 		ssize_t got = read(fd, bytes, sizeof(bytes));
 		if (got < 0)
-			return err_sys(err, "cannot read what it says");
+			return err_sys(err, "can't read its output");
 		if (!got)
 			return 0;
 		buf_append(out, bytes, (size_t)got);
 		secret_wipe(bytes, (size_t)got);
 		if (out->len > SECRET_LONGEST + 2)
-			return err_set(err, ERR_FULL, "it says more than %d bytes", SECRET_LONGEST);
+			return err_set(err, ERR_FULL, "its output exceeds %d bytes",
+				       SECRET_LONGEST);
 	}
 }
 
@@ -170,7 +172,7 @@ static int secret_source_run(const struct strv *argv, struct buf *out, struct er
 {
 	int pipe_fd[2], pid, pidfd, status = -1;
 	if (pipe2(pipe_fd, O_CLOEXEC) < 0)
-		return err_sys(err, "cannot make a pipe");
+		return err_sys(err, "can't create a pipe");
 	struct strv full = STRV_INIT;
 	strv_push(&full, "env");
 	strv_push(&full, "--");
@@ -219,8 +221,7 @@ int secret_read(const struct secret_source *s, struct buf *out, struct err *err)
 	if (s->kind != SECRET_ENV && b.len && b.data[b.len - 1] == '\n')
 		b.len -= b.len > 1 && b.data[b.len - 2] == '\r' ? 2 : 1;
 	if (b.len < SECRET_SHORTEST || b.len > SECRET_LONGEST)
-		return err_set(err, ERR_INVALID,
-			       "its value has %zu bytes: %d to %d can be kept from the record",
+		return err_set(err, ERR_INVALID, "its value has %zu bytes; expected %d to %d",
 			       b.len, SECRET_SHORTEST, SECRET_LONGEST);
 	buf_append(out, b.data, b.len);
 	return 0;
@@ -231,31 +232,30 @@ int secret_read(const struct secret_source *s, struct buf *out, struct err *err)
 int secret_store_set(const char *name, const void *value, size_t len, struct err *err)
 {
 	if (!secret_name_ok(name))
-		return err_set(err, ERR_INVALID,
-			       "'%s' is not a name for a secret: letters, digits, '_', '-' and '.'",
-			       name);
+		return err_set(
+			err, ERR_INVALID,
+			"invalid name of a secret: expected letters, digits, '_', '-', and '.', got '%s'",
+			name);
 	if (len < SECRET_SHORTEST || len > SECRET_LONGEST)
-		return err_set(err, ERR_INVALID,
-			       "a value of %zu bytes: %d to %d can be kept from the record", len,
+		return err_set(err, ERR_INVALID, "the value has %zu bytes; expected %d to %d", len,
 			       SECRET_SHORTEST, SECRET_LONGEST);
 	CLEANUP(free_ptr) char *dir = secret_source_store_path("");
 	CLEANUP(free_ptr) char *path = secret_source_store_path(name);
 	if (dir_make(dir, 0700, err) < 0)
 		return -1;
 	if (chmod(dir, 0700) < 0)
-		return err_sys(err, "cannot keep '%s' to its owner", dir);
+		return err_sys(err, "can't restrict '%s' to its owner", dir);
 	return file_write_atomic(path, value, len, 0600, err);
 }
 
 int secret_store_remove(const char *name, struct err *err)
 {
 	if (!secret_name_ok(name))
-		return err_set(err, ERR_INVALID, "'%s' is not a name for a secret", name);
+		return err_set(err, ERR_INVALID, "invalid name of a secret: '%s'", name);
 	CLEANUP(free_ptr) char *path = secret_source_store_path(name);
 	if (unlink(path) < 0)
-		return errno == ENOENT
-			       ? err_set(err, ERR_NOENT, "no secret '%s' is kept here", name)
-			       : err_sys(err, "cannot remove '%s'", path);
+		return errno == ENOENT ? err_set(err, ERR_NOENT, "secret '%s' not found", name)
+				       : err_sys(err, "can't remove '%s'", path);
 	return 0;
 }
 

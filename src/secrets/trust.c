@@ -18,7 +18,7 @@ static int trust_line_of(const char *path, struct buf *line, struct err *err)
 	char full[PATH_MAX];
 	struct hash h;
 	if (!realpath(path, full))
-		return err_sys(err, "cannot open '%s'", path);
+		return err_sys(err, "can't open '%s'", path);
 	if (file_read(full, &text, TRUST_MAX, err) < 0)
 		return -1;
 	hash_of(buf_cstr(&text), text.len, &h);
@@ -75,7 +75,7 @@ int trust_text(const char *path, const void *bytes, size_t len, struct err *err)
 	CLEANUP(free_ptr) char *file = paths_state("trusted");
 	CLEANUP(free_ptr) char *dir = paths_state("");
 	if (strchr(path, '\n'))
-		return err_set(err, ERR_INVALID, "a path with a line end in it cannot be trusted");
+		return err_set(err, ERR_INVALID, "can't trust a path with a line break");
 	if (trust_of_text(path, bytes, len) == TRUST_YES)
 		return 0;
 	trust_read_all(&all);

@@ -231,8 +231,9 @@ static void look_at_args(struct vault *v, const struct secret *s)
 		return;
 	CLEANUP(free_ptr)
 	char *text = mem_printf(
-		"the value of secret '%s' stands in the arguments of this session, and so in its first event, which cannot "
-		"be taken out: remove the session ('sandglass prune %s'), and say sg.secret \"%s\" in the script's own text",
+		"the arguments of this session contain the value of secret '%s', and its first event "
+		"can't be redacted: remove the session ('sandglass prune %s'), and use sg.secret "
+		"\"%s\" in the script",
 		s->name, record_id(v->record), s->name);
 	json_t *body = json_object();
 	json_put_str(body, "level", "warn");

@@ -43,7 +43,7 @@ static int trial_spawn(struct trial_run *t, const char *path, const struct strv 
 	CLEANUP(strv_release) struct strv env = STRV_INIT;
 	int fds[] = { -1, out, out };
 	if (out < 0)
-		return err_sys(err, "cannot open '%s'", said);
+		return err_sys(err, "can't open '%s'", said);
 	apart_environment(t->dir, &env);
 	strv_push(&env, suite);
 	return proc_spawn(path, words->item, env.item, fds, ARRAY_LEN(fds), &t->pid, &t->pidfd,
@@ -144,7 +144,7 @@ static int trial_prepare(struct trial_run *t, const char *work, struct err *err)
 	if (trial_run(t, "/bin/sh", &w, &status, err) < 0)
 		return -1;
 	CLEANUP(free_ptr) char *said = status ? trial_last_line(t) : NULL;
-	return status ? err_set(err, ERR_IO, "cannot prepare its workspace: %s", said) : 0;
+	return status ? err_set(err, ERR_IO, "can't prepare its workspace: %s", said) : 0;
 }
 
 /* "scripted:turns.lua" means a file beside the suite. */
@@ -198,7 +198,7 @@ static int trial_begin(struct trial_run *t, struct err *err)
 	char dir[] = "/tmp/sandglass-suite-XXXXXX";
 	CLEANUP(strv_release) struct strv w = STRV_INIT;
 	if (!mkdtemp(dir))
-		return err_sys(err, "cannot make a folder");
+		return err_sys(err, "can't create a directory");
 	t->dir = mem_strdup(dir);
 	CLEANUP(free_ptr) char *work = path_join(dir, "work");
 	if (trial_prepare(t, work, err) < 0)
@@ -291,7 +291,7 @@ static void trial_answer(struct trial_run *t, uint64_t action, const json_t *row
 	strv_push(&w, json_str(row, "say", "deny"));
 	strv_push(&w, number);
 	trial_option(&w, "-S", t->id);
-	trial_option(&w, "-m", json_str(row, "why", "as the suite says"));
+	trial_option(&w, "-m", json_str(row, "why", "as the suite decides"));
 	if (trial_run(t, "/proc/self/exe", &w, &status, &none) == 0 && status == 0)
 		t->answered = action;
 }

@@ -100,7 +100,8 @@ static bool web_follow(struct call *c, struct fetch *f, const struct action_resu
 	}
 	if (url_parse(&to, &f->url, location, &err) < 0) {
 		call_fail(c, "net", NULL, NULL, res->id,
-			  "%s redirects to what cannot be fetched: %s", f->url.host, err.text);
+			  "%s redirects to an address that can't be fetched: %s", f->url.host,
+			  err.text);
 		return false;
 	}
 	if (!url_same_origin(&f->url, &to)) {
@@ -203,20 +204,19 @@ static int check_headers(const json_t *headers, struct err *err)
 	json_object_foreach((json_t *)(uintptr_t)headers, key, v)
 	{
 		if (!web_token(key))
-			return err_set(err, ERR_USAGE,
-				       "host.fetch: '%.40s' cannot be the name of a header", key);
+			return err_set(err, ERR_USAGE, "host.fetch: invalid header name '%.40s'",
+				       key);
 		for (size_t i = 0; i < ARRAY_LEN(ours); i++)
 			if (!strcasecmp(key, ours[i]))
-				return err_set(
-					err, ERR_USAGE,
-					"host.fetch: the header '%s' is not for scripts to set",
-					key);
+				return err_set(err, ERR_USAGE,
+					       "host.fetch: scripts can't set the header '%s'",
+					       key);
 		bool text = json_is_string(v) && !strpbrk(json_string_value(v), "\r\n") &&
 			    strlen(json_string_value(v)) == json_string_length(v);
 		if (!text && !json_str(v, "$secret", NULL))
 			return err_set(
 				err, ERR_USAGE,
-				"host.fetch: the header '%s' is no text of one line and no secret",
+				"host.fetch: header '%s': expected one line of text or a secret",
 				key);
 	}
 	return 0;
@@ -230,7 +230,8 @@ static const char *web_method_of(const json_t *args, struct err *err)
 		if (!strcmp(known[i], m))
 			return known[i];
 	err_set(err, ERR_USAGE,
-		"host.fetch: no method '%.20s': GET, HEAD, POST, PUT, PATCH or DELETE", m);
+		"host.fetch: unknown method '%.20s'; known: GET, HEAD, POST, PUT, PATCH, DELETE",
+		m);
 	return NULL;
 }
 

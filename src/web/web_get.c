@@ -256,7 +256,8 @@ static void web_get_whole(struct web_job *j)
 	if (j->body.len && !is_text(type)) {
 		web_get_fail(
 			j,
-			"it sends %s, which is no text (%zu bytes%s); sg.host.fetch{ raw = true } gives its bytes",
+			"it sends %s, which is not text (%zu bytes%s); sg.host.fetch{ raw = true } returns "
+			"its bytes",
 			type, j->body.len, j->cut ? " and more" : "");
 		return;
 	}
@@ -307,7 +308,8 @@ static void web_get_on_end(void *self, const struct http_end *end)
 /* --- the request ------------------------------------------------------------------------------ */
 
 static const char web_get_refused[] =
-	"this is no address of the open internet (this machine or its networks); a rule that names the host allows it";
+	"not a public internet address (this host or its networks); a rule that names the "
+	"host allows it";
 
 static bool address_ok(void *self, const struct sockaddr *addr)
 {

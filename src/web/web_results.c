@@ -87,22 +87,22 @@ json_t *search_request(const json_t *conf, const char *query, int64_t page, stru
 	struct url u = { 0 };
 	if (!base) {
 		err_set(err, ERR_INVALID,
-			"no search service is set: search = { url = \"https://...\" } in the configuration, or SANDGLASS_SEARCH");
+			"no search service: set search = { url = \"https://...\" } in the configuration, or "
+			"SANDGLASS_SEARCH");
 		return NULL;
 	}
 	if (strcmp(shape, "searxng") != 0 && strcmp(shape, "generic") != 0) {
-		err_set(err, ERR_INVALID, "search.shape is 'searxng' or 'generic', not '%.40s'",
-			shape);
+		err_set(err, ERR_INVALID,
+			"search.shape: expected 'searxng' or 'generic', got '%.40s'", shape);
 		return NULL;
 	}
 	if (!*query || strlen(query) > QUERY_MAX) {
-		err_set(err, ERR_INVALID, "a query has 1 to %d bytes", QUERY_MAX);
+		err_set(err, ERR_INVALID, "query: expected 1 to %d bytes", QUERY_MAX);
 		return NULL;
 	}
 	if (!web_results_searxng(conf) && !strstr(base, "{query}") &&
 	    !(body && strstr(body, "{query}"))) {
-		err_set(err, ERR_INVALID,
-			"search.url or search.body must say where the query goes: {query}");
+		err_set(err, ERR_INVALID, "search.url or search.body: missing placeholder {query}");
 		return NULL;
 	}
 	if (web_results_searxng(conf))
@@ -185,7 +185,7 @@ json_t *search_results(const json_t *conf, const char *bytes, size_t len, size_t
 	struct err wrong = ERR_INIT;
 	CLEANUP(json_release) json_t *j = json_parse(bytes, len, "the answer", &wrong);
 	if (!j) {
-		err_set(err, ERR_PARSE, "it does not answer with JSON%s",
+		err_set(err, ERR_PARSE, "its answer is not JSON%s",
 			web_results_searxng(conf) ? " (does the server allow format=json?)" : "");
 		return NULL;
 	}

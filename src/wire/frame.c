@@ -82,7 +82,7 @@ int frame_recv(int sock, size_t max_body, struct frame *f, struct buf *body, int
 	body->len = len;
 	body->data[len] = 0;
 	if (get_u16le(head + 6) != nr) {
-		err_set(err, ERR_PARSE, "frame should carry %u descriptors, %zu came",
+		err_set(err, ERR_PARSE, "expected a frame with %u descriptors, got %zu",
 			get_u16le(head + 6), nr);
 		goto fail;
 	}

@@ -11,23 +11,23 @@ const char *guest_step_text(unsigned step)
 		[GS_NONE] = "nothing failed",
 		[GS_PROTOCOL] = "the request makes no sense here",
 		[GS_NO_RULES] = "the workspace is not attached yet",
-		[GS_FORK] = "cannot start a process",
-		[GS_PIPE] = "cannot make a pipe",
-		[GS_PTY] = "cannot open a terminal",
-		[GS_SESSION] = "cannot start a session",
-		[GS_STDIO] = "cannot connect standard streams",
-		[GS_LIMITS] = "cannot set limits",
-		[GS_PRIVS] = "cannot give up privileges",
-		[GS_LANDLOCK] = "cannot enter landlock rules",
-		[GS_CWD] = "cannot enter the working directory",
-		[GS_EXEC] = "cannot run the command",
-		[GS_SOCKET] = "cannot open a socket",
-		[GS_BIND] = "cannot listen on the port",
-		[GS_CONNECT] = "cannot connect to the port",
-		[GS_PROC] = "cannot list processes",
+		[GS_FORK] = "can't start a process",
+		[GS_PIPE] = "can't create a pipe",
+		[GS_PTY] = "can't open a terminal",
+		[GS_SESSION] = "can't start a session",
+		[GS_STDIO] = "can't connect standard streams",
+		[GS_LIMITS] = "can't set limits",
+		[GS_PRIVS] = "can't give up privileges",
+		[GS_LANDLOCK] = "can't enter landlock rules",
+		[GS_CWD] = "can't enter the working directory",
+		[GS_EXEC] = "can't run the command",
+		[GS_SOCKET] = "can't open a socket",
+		[GS_BIND] = "can't listen on the port",
+		[GS_CONNECT] = "can't connect to the port",
+		[GS_PROC] = "can't list processes",
 		[GS_TRACE] = "its executed programs can't be watched",
 		[GS_OFFLINE] = "can't keep it off the network",
-		[GS_FILTER] = "cannot enter the system call filter",
+		[GS_FILTER] = "can't enter the system call filter",
 		[GS_BUSY] = "commands are about to start",
 	};
 	return step < GS_LAST_ && text[step] ? text[step] : "something failed";
@@ -131,7 +131,7 @@ int guest_prepare_unpack(const char *body, size_t len, struct guest_prepare_body
 	if (!unpack_done(&u) || b.nr_argv == 0) {
 		guest_prepare_release(&b);
 		*out = (struct guest_prepare_body){ 0 };
-		return err_set(err, ERR_PARSE, "a prepare frame breaks the rules");
+		return err_set(err, ERR_PARSE, "invalid prepare frame");
 	}
 	*out = b;
 	return 0;
@@ -196,7 +196,7 @@ int guest_attach_unpack(const char *body, size_t len, struct guest_attach_body *
 	if (!unpack_done(&u)) {
 		guest_attach_release(&b);
 		*out = (struct guest_attach_body){ 0 };
-		return err_set(err, ERR_PARSE, "an attach frame breaks the rules");
+		return err_set(err, ERR_PARSE, "invalid attach frame");
 	}
 	*out = b;
 	return 0;
@@ -236,7 +236,7 @@ int guest_ended_unpack(const char *body, size_t len, struct guest_ended_body *ou
 	e.max_bytes = unpack_u64(&u);
 	e.oom = unpack_u32(&u);
 	if (!unpack_done(&u))
-		return err_set(err, ERR_PARSE, "an ended frame breaks the rules");
+		return err_set(err, ERR_PARSE, "invalid ended frame");
 	*out = e;
 	return 0;
 }

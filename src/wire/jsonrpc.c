@@ -19,12 +19,11 @@ static int read_answer(struct rpc_msg *m, const json_t *error, struct err *err)
 	if (error) {
 		if (m->result || !json_is_object(error) ||
 		    !json_is_integer(json_object_get(error, "code")))
-			return err_set(
-				err, ERR_INVALID,
-				"an error of this message has no code, or a result beside it");
+			return err_set(err, ERR_INVALID,
+				       "message: expected an error with a code and no result");
 		if (m->id && !usable_id(m->id) && !json_is_null(m->id))
 			return err_set(err, ERR_INVALID,
-				       "an answer's id is neither a string nor an integer");
+				       "message: id: expected a string or an integer");
 		m->kind = RPC_ERROR;
 		m->code = json_int(error, "code", 0);
 		m->message = json_str(error, "message", "");
@@ -32,8 +31,7 @@ static int read_answer(struct rpc_msg *m, const json_t *error, struct err *err)
 		return 0;
 	}
 	if (!usable_id(m->id))
-		return err_set(err, ERR_INVALID,
-			       "an answer's id is neither a string nor an integer");
+		return err_set(err, ERR_INVALID, "message: id: expected a string or an integer");
 	m->kind = RPC_RESULT;
 	return 0;
 }
@@ -47,16 +45,17 @@ int rpc_parse(struct rpc_msg *out, const char *text, size_t len, struct err *err
 	m.id = json_object_get(m.root, "id");
 	*out = m;
 	if (!json_is_object(m.root))
-		return err_set(err, ERR_INVALID, "a message is one JSON object");
+		return err_set(err, ERR_INVALID, "message: expected one JSON object");
 	out->id = usable_id(m.id) ? m.id : NULL; /* what an answer to a bad message can name */
 	if (strcmp(json_str(m.root, "jsonrpc", ""), "2.0") != 0)
-		return err_set(err, ERR_INVALID, "a message says \"jsonrpc\":\"2.0\"");
+		return err_set(err, ERR_INVALID, "message: missing \"jsonrpc\":\"2.0\"");
 	const json_t *method = json_object_get(m.root, "method"),
 		     *error = json_object_get(m.root, "error");
 	m.result = json_object_get(m.root, "result");
 	m.params = json_object_get(m.root, "params");
 	if (method && (m.result || error))
-		return err_set(err, ERR_INVALID, "a message is either a request or an answer");
+		return err_set(err, ERR_INVALID,
+			       "message: expected either a request or an answer, got both");
 	if (m.result || error) {
 		if (read_answer(&m, error, err) < 0)
 			return -1;
@@ -64,11 +63,11 @@ int rpc_parse(struct rpc_msg *out, const char *text, size_t len, struct err *err
 		return 0;
 	}
 	if (!json_is_string(method))
-		return err_set(err, ERR_INVALID, "a message has a method, a result or an error");
+		return err_set(err, ERR_INVALID, "message: missing method, result, or error");
 	if (m.params && !json_is_object(m.params))
-		return err_set(err, ERR_INVALID, "params are an object");
+		return err_set(err, ERR_INVALID, "message: params: expected an object");
 	if (m.id && !usable_id(m.id))
-		return err_set(err, ERR_INVALID, "an id is a string or an integer");
+		return err_set(err, ERR_INVALID, "message: id: expected a string or an integer");
 	m.kind = m.id ? RPC_REQUEST : RPC_NOTE;
 	m.method = json_string_value(method);
 	*out = m;

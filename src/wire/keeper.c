@@ -68,7 +68,7 @@ int keeper_put_entries(json_t *body, int fd, struct err *err)
 	const struct dirent *e;
 	if (!d) {
 		fd_close(&fd);
-		return err_sys(err, "cannot list a folder");
+		return err_sys(err, "can't list a directory");
 	}
 	while (names.nr <= KEEPER_LIST_MAX && (e = readdir(d)))
 		if (strcmp(e->d_name, ".") != 0 && strcmp(e->d_name, "..") != 0)

@@ -20,7 +20,7 @@ void wire_err_parse(const char *body, size_t len, struct err *out)
 		code = ERR_IO;
 	CLEANUP(buf_release) struct buf text = BUF_INIT;
 	if (!j || !json_get_bytes(json_object_get(j, "text"), &text) || text.len == 0) {
-		err_set(out, (enum err_code)code, "failed without a reason");
+		err_set(out, (enum err_code)code, "failed, no reason given");
 		return;
 	}
 	err_set(out, (enum err_code)code, "%.*s", (int)(text.len < 470 ? text.len : 470),

@@ -62,7 +62,7 @@ int manifest_next(const char *bytes, size_t len, struct manifest_at *at, struct 
 	    (at->last && manifest_cmp(at->last, e->path) >= 0) ||
 	    (kind == MANIFEST_LINK) != (*e->target != 0))
 		return err_set(err, ERR_PARSE,
-			       "the list of the box's files breaks the rules at entry %zu", at->nr);
+			       "the list of the sandbox's files is invalid at entry %zu", at->nr);
 	at->last = e->path;
 	at->pos = len - u.left;
 	return 1;
@@ -102,7 +102,7 @@ static int list_names(int fd, struct strv *names, const struct making *m, struct
 	const struct dirent *e;
 	if (!d) {
 		fd_close(&fd);
-		return err_sys(err, "cannot list '%s'", buf_cstr(&m->path));
+		return err_sys(err, "can't list '%s'", buf_cstr(&m->path));
 	}
 	while (names->nr + m->nr <= MANIFEST_MAX && (e = readdir(d)))
 		if (strcmp(e->d_name, ".") != 0 && strcmp(e->d_name, "..") != 0)
@@ -135,9 +135,9 @@ static int walk_entry(struct making *m, int dir, const char *name, struct err *e
 	char target[4097] = "";
 	struct manifest_entry e = { .target = target };
 	if (fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW) < 0)
-		return errno == ENOENT
-			       ? 0
-			       : err_sys(err, "cannot look at '%s/%s'", buf_cstr(&m->path), name);
+		return errno == ENOENT ? 0
+				       : err_sys(err, "can't read the status of '%s/%s'",
+						 buf_cstr(&m->path), name);
 	manifest_stat(&e, &st);
 	if (e.kind == MANIFEST_LINK && readlinkat(dir, name, target, sizeof(target) - 1) <= 0)
 		return 0;
@@ -153,7 +153,7 @@ static int walk_entry(struct making *m, int dir, const char *name, struct err *e
 	}
 	if (rc == 0 && e.kind == MANIFEST_DIR) {
 		int fd = manifest_enter(dir, name, &st);
-		rc = fd < 0 ? err_sys(err, "cannot list '%s'", e.path) : manifest_walk(m, fd, err);
+		rc = fd < 0 ? err_sys(err, "can't list '%s'", e.path) : manifest_walk(m, fd, err);
 		if (!(st.st_mode & 0400) || !(st.st_mode & 0100))
 			(void)!fchmodat(dir, name, st.st_mode & 07777, 0);
 	}
@@ -168,7 +168,7 @@ static int manifest_walk(struct making *m, int dir, struct err *err)
 	CLEANUP(fd_close) int own = fcntl(dir, F_DUPFD_CLOEXEC, 3);
 	if (++m->depth > MANIFEST_DEPTH) {
 		fd_close(&dir);
-		return err_set(err, ERR_FULL, "the workspace is deeper than %d folders",
+		return err_set(err, ERR_FULL, "the workspace is deeper than %d directories",
 			       MANIFEST_DEPTH);
 	}
 	int rc = list_names(dir, &names, m, err);
@@ -183,7 +183,7 @@ int manifest_make(int root, struct buf *out, struct err *err)
 	struct making m = { .out = out };
 	buf_reserve(&m.path, PLAN_PATH_MAX);
 	int dir = openat(root, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	int rc = dir < 0 ? err_sys(err, "cannot list the workspace") : manifest_walk(&m, dir, err);
+	int rc = dir < 0 ? err_sys(err, "can't list the workspace") : manifest_walk(&m, dir, err);
 	buf_release(&m.path);
 	return rc;
 }

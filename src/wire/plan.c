@@ -93,7 +93,7 @@ int plan_next(const char *plan, size_t len, size_t *pos, size_t nr_fds, struct p
 		return 0;
 	size_t at = *pos;
 	if (len - at < HEAD_LEN)
-		return err_set(err, ERR_PARSE, "plan: cut off at byte %zu", at);
+		return err_set(err, ERR_PARSE, "plan: incomplete at byte %zu", at);
 	const char *p = plan + at;
 	struct plan_op o = { .kind = (enum plan_kind)(unsigned char)p[0],
 			     .mode = get_u32le(p + 1),
@@ -103,7 +103,7 @@ int plan_next(const char *plan, size_t len, size_t *pos, size_t nr_fds, struct p
 	at += HEAD_LEN;
 	if (!plan_take_bytes(plan, len, &at, &o.path, &o.path_len) ||
 	    !plan_take_bytes(plan, len, &at, &o.target, &o.target_len))
-		return err_set(err, ERR_PARSE, "plan: cut off at byte %zu", at);
+		return err_set(err, ERR_PARSE, "plan: incomplete at byte %zu", at);
 	const char *wrong = plan_judge(&o, nr_fds);
 	if (wrong)
 		return err_set(err, ERR_PARSE, "plan: %s at byte %zu", wrong, *pos);

@@ -140,7 +140,7 @@ int plan_run(int root, const char *plan, size_t len, const int *fds, size_t nr_f
 		bool gone = dir < 0 && errno == ENOENT &&
 			    (op.kind == PLAN_REMOVE || op.kind == PLAN_TIME);
 		if (!gone && (dir < 0 || plan_run_carry_out(root, dir, name, &op, fds) < 0))
-			return err_sys(err, "cannot write '%.*s'",
+			return err_sys(err, "can't write '%.*s'",
 				       (int)(op.path_len < 300 ? op.path_len : 300), op.path);
 		++*done_out;
 	}

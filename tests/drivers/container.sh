@@ -18,7 +18,7 @@ local box, err = sg.sandbox { name = "c", backend = "container", image = a.image
 L
 bad() { timeout 30 "$sg" run --no-tui bad.lua -- "$@" </dev/null 2>&1 | tail -1; }
 like "$(bad "$t/none.sock")" "no container engine at '$t/none.sock'" 'no engine: said, and where it was looked for'
-like "$(bad tcp://1.2.3.4:1)" 'not a unix socket of a container engine' 'an engine elsewhere'
+like "$(bad tcp://1.2.3.4:1)" 'not the Unix socket of a container engine' 'an engine elsewhere'
 cat >fake.py <<'P'
 import socket, sys, os
 kind, path = sys.argv[1:]
@@ -47,11 +47,11 @@ fake() { # kind, the expected error
 	kill $pid
 }
 fake html 'did not answer with JSON'
-fake old "speaks API '1.24': it must be 1.41 or later"
+fake old "has API version '1.24': expected 1.41 or later"
 fake refused 'authorization denied by plugin'
 fake cut "the container engine at '$t/cut.sock'"
 like "$(bad "$t/none.sock" --image -)" 'needs an image' 'no image'
-like "$(bad "$t/none.sock" --image "$(printf 'n%.0s' {1..300})")" "image: 'n+...' has 300 characters; a name has at most 255" 'an image whose name has 300 characters'
+like "$(bad "$t/none.sock" --image "$(printf 'n%.0s' {1..300})")" "image: 'n+...' has 300 characters; the limit is 255" 'an image whose name has 300 characters'
 
 # --- real ones ---
 [ "$(id -u)" = 0 ] || { skip 'engines are started by root only'; finish; }
@@ -261,7 +261,7 @@ use() { # name, socket
 	like "$out" '"built":\{"from":\[\{"name":"(docker.io/library/)?sgtest:latest","id":"[^"]*[0-9a-f]{64}".*"steps":3' "$1: from what, in how many steps"
 	is "$(grep -c '"built":{"cached":true}' <<<"$out")" 1 "$1: the same content again is not built again"
 	like "$out" 'made cat: ' "$1: a root file system of this machine"
-	like "$out" 'refused .*cannot be built from .*bad/Dockerfile.*(3|no luck)' "$1: a Dockerfile that fails"
+	like "$out" 'refused .*build the image from .*bad/Dockerfile.*(3|no luck)' "$1: a Dockerfile that fails"
 	if [ -n "$no_pip" ]; then
 		skip "$1: RUN pip install: $no_pip"
 	else

@@ -9,14 +9,14 @@ built() { # the build options, as Lua
 own() {
 	fault '2 DELETE ^/api/sandbox/ status:403'
 	like "$(one)" 'said fine' 'giving back is refused twice'
-	unlike "$(cat one.out)" 'may still be there' 'and tried again until it is not'
+	unlike "$(cat one.out)" 'may still cost' 'and tried again until it is not'
 	wait_for 10 none_left
 	ok $? 'no box is left'
 	fake calm >/dev/null
-	naps pause "this shell has ended: box '[^']+' was put to sleep.*open another shell" 'a container keeps no memory: its shell has ended, and the next command gets the reason'
+	naps pause "this shell has ended: sandbox '[^']+' was paused.*open another shell" 'a container keeps no memory: its shell has ended, and the next command gets the reason'
 	mkdir d && echo 'FROM debian:12' >d/Dockerfile
 	like "$(built '"nowhere"')" "directory or Dockerfile not found: 'nowhere'" 'a Dockerfile that is not there: one line'
-	like "$(built '{ dir = "d", args = { which = "this" } }')" 'takes no args for a Dockerfile: .*ARG which=value' 'args for it, too'
+	like "$(built '{ dir = "d", args = { which = "this" } }')" 'args of a Dockerfile.*ARG which=value' 'args for it, too'
 }
 token='preview-[0-9a-f]{8}-'
 . "$(dirname "$0")/rented.bash"

@@ -14,7 +14,7 @@ own() { # a session ends while what others left is still asked for, or waited fo
 	# its clock is an hour ahead: said, and it works all the same
 	sed "s/\"-c\", text/\"-c\", [[date() { command date -d '+1 hour' \"\$@\"; }\n]] .. text/; s/name = \"e2b\"/name = \"skew\"/" "$here/../../plugins/sandboxes/e2b.lua" >skew.lua
 	timeout 60 "$sg" run --no-tui one.lua -- --backend "$t/skew.lua" </dev/null >out 2>&1
-	like "$(cat out)" "the clock of box 'c' is 3[56][0-9][0-9] s ahead of this machine's" 'a clock that is an hour ahead is reported'
+	like "$(cat out)" "the clock of sandbox 'c' is 3[56][0-9][0-9] s ahead of the host's" 'a clock that is an hour ahead is reported'
 	like "$(cat out)" 'said fine' 'and the box works'
 	# a sandbox without terminals reports this
 	sed 's/"-c", text/"-c", (text:gsub("\/dev\/p[pts\/]*mx", "\/nowhere"))/; s/name = "e2b"/name = "mute"/' \
@@ -28,7 +28,7 @@ own() { # a session ends while what others left is still asked for, or waited fo
 	L
 	timeout 60 "$sg" run --no-tui mute_use.lua </dev/null >out 2>&1
 	like "$(cat out)" 'pty false' 'a box in which nothing can open a terminal lacks them'
-	like "$(cat out)" "box 'c' \(mute\) has no terminals, for nothing can open /dev/ptmx in it" 'with the reason'
+	like "$(cat out)" "sandbox 'c' \(mute\) has no terminals.*/dev/ptmx" 'with the reason'
 	like "$(cat out)" 'said fine' 'commands run in it all the same'
 	# what a command in a shell that stays has changed is found at its end, not later
 	git init -q repo && echo one >repo/a.txt && git -C repo add . && git -C repo commit -qm x
@@ -45,6 +45,6 @@ own() { # a session ends while what others left is still asked for, or waited fo
 	like "$(cat out)" "sum $(sha256sum <nine)" 'a file of 9 MB goes there'
 	is "$(($(posts) - posts))" 4 'in three pieces, after our program'
 	naps pause 'in /tmp with kept' 'with a kept memory the shell continues'
-	naps close "this shell has ended: box '[^']+' was put to sleep.*open another shell" 'without, it has ended, and the next command gets the reason'
+	naps close "this shell has ended: sandbox '[^']+' was paused.*open another shell" 'without, it has ended, and the next command gets the reason'
 }
 . "$(dirname "$0")/rented.bash"

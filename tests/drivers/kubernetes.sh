@@ -138,9 +138,9 @@ own() {
 	served=$!
 	wait_for 60 test -s said
 	e2b() { curl -s -m 60 -w ' %{http_code}' -X "$1" -H "X-API-KEY: $(sed 's/.*_API_KEY":"\([^"]*\)".*/\1/' said)" "$(sed 's/.*"url":"\([^"]*\)".*/\1/' said)/sandboxes$2" ${3:+-d "$3"}; }
-	like "$(e2b POST '' '{"autoPause":true}')" 'cannot be paused: leave autoPause away.* 400$' 'serve e2b: an automatic pause is refused if it is impossible'
+	like "$(e2b POST '' '{"autoPause":true}')" 'can.t be paused; leave out autoPause.* 400$' 'serve e2b: an automatic pause is refused if it is impossible'
 	made=$(e2b POST '' '{"timeout":600}' | sed 's/.*"sandboxID":"\([^"]*\)".*/\1/')
-	like "$(e2b POST "/$made/pause") $(e2b GET "/$made")" 'cannot be frozen.* 502 .*"state":"running"' 'serve e2b: a failed pause is reported, and the sandbox stays running'
+	like "$(e2b POST "/$made/pause") $(e2b GET "/$made")" 'can.t be frozen.* 502 .*"state":"running"' 'serve e2b: a failed pause is reported, and the sandbox stays running'
 	kill $served
 	wait $served 2>/dev/null
 	wait_for 20 none_left

@@ -47,7 +47,7 @@ own() {
 	like "$(fake seen | tail -9)" 'SandboxGetCommandRouterAccess' 'is asked for anew'
 	like "$(secret GITHUB_TOKEN)" 'said of-the-vault' "a secret of the provider's vault, by its name"
 	like "$(secret OTHER)" "FAILED_PRECONDITION: Secret 'github' is missing key" 'a secret without the key: one line'
-	like "$(with 'image = "missing:1"' 'run "true"')" "image cannot be made of 'FROM missing:1': no such image: missing:1" \
+	like "$(with 'image = "missing:1"' 'run "true"')" "build the image from 'FROM missing:1': no such image: missing:1" \
 		'an image that is not there: one line'
 	mkdir d && printf 'FROM debian:12\nRUN fail\n' >d/Dockerfile
 	like "$(with 'build = { dir = "d", args = { which = "this" } }' 'run "true"')" \

@@ -20,7 +20,7 @@ conform pyodide pyodide "$(box)"
 mkdir -p "$HOME/.local/share/sandglass/pyodide/node_modules" "$t/use" && cd "$t/use" || exit 1
 ln -s "$npm/pyodide" "$HOME/.local/share/sandglass/pyodide/node_modules/pyodide"
 PATH=${node%/*}:$PATH
-like "$("$SANDGLASS" doctor)" 'pyodide sandboxes +Python alone .*pyodide [0-9.]+' 'doctor finds what npm has installed, and says what it cannot'
+like "$("$SANDGLASS" doctor)" 'pyodide sandboxes +Python only.*pyodide [0-9.]+' 'doctor finds what npm has installed, and says what it cannot'
 git init -q repo && echo one >repo/a.txt && git -C repo add . && git -C repo commit -qm x
 python3 - <<-'P'
 	import zipfile
@@ -92,15 +92,15 @@ done
 mkdir -p "$t/old" "$t/broken" && echo '{"name": "pyodide", "version": "0.26.4"}' >"$t/old/package.json"
 sed -n '/"name"\|"version"/p' "$npm/pyodide/package.json" | tr -d '\n' | sed 's/,$//; s/.*/{&}/' >"$t/broken/package.json"
 cp -r "$npm/pyodide" "$t/torn" && echo x >"$t/torn/pyodide.asm.wasm" && chmod -R a+rX "$t/torn"
-refused "$(box '' /nowhere)" "'/nowhere' is not the folder of the npm package pyodide: npm install" 'no package'
-refused "$(box '' "$t/old")" 'needs pyodide 314.0, .* is 0.26.4: npm install' 'another version'
+refused "$(box '' /nowhere)" "'/nowhere' is not the directory of the npm package pyodide: npm install" 'no package'
+refused "$(box '' "$t/old")" 'expected pyodide 314.0, .* is 0.26.4: npm install' 'another version'
 refused "$(box '' "$t/broken")" 'has no pyodide.mjs: npm install' 'a package in parts'
-refused "$(box '' "$t/torn")" 'does not bring up .*/torn: ' 'a package that is torn'
+refused "$(box '' "$t/torn")" 'start .*/torn: ' 'a package that is torn'
 refused "$(box '' '' /nowhere/node)" "node = '/nowhere/node' is not a program" 'no node'
-refused "$(box '' '' /bin/true)" 'true does not bring up' 'a program other than node'
+refused "$(box '' '' /bin/true)" "true can't start" 'a program other than node'
 cp "$node" "$HOME/node"
-refused "$(box '' '' "$HOME/node")" 'would show the box your home; put it in a folder of its own' 'node in the home'
+refused "$(box '' '' "$HOME/node")" 'would show your home directory' 'node in the home'
 rm "$HOME/node"
-refused "$(box ', "net": ["example.org:443"]')" 'pyodide has no sockets: leave out net' 'a network'
+refused "$(box ', "net": ["example.org:443"]')" 'pyodide has no sockets' 'a network'
 refused "$(box ', "hots": "x"')" "unknown option 'hots'|has no 'hots'|'hots'" 'a wrong option'
 finish

@@ -139,7 +139,7 @@ like "$(grep -ao '"text":"changed [^"]*' put.out)" 'd/big \| 1 .*1 added' 'a fil
 [ "$(most '/"text":"changed/q')" -lt 100000 ]
 ok $? 'and does not come back over the wire for it'
 is "$(grep -ao '"text":"read [a-z]*' put.out)" '"text":"read true' 'where a command changes it then, it does'
-like "$(grep -ao '"text":"turned [^"]*' put.out)" "turned (true|.*it changes while it is read)" 'one that becomes another meanwhile is not read as a piece of each'
+like "$(grep -ao '"text":"turned [^"]*' put.out)" "turned (true|.*changed while it was read)" 'one that becomes another meanwhile is not read as a piece of each'
 [ "$(most n)" -lt 3000000 ] || ! grep -q '^  poll = ' "$here/../../plugins/sandboxes/$kind.lua"
 ok $? "no answer is larger than a provider that tells all at the end should make it ($(most n) bytes)"
 cat >port.lua <<'L'
@@ -184,7 +184,7 @@ ports() {
 	like "$(curl -s -m 20 -H 'x-mine: curl' -d 12345 "$(at_url)/from/here")" '"path": "/from/here", "mine": "curl", "n": 5' 'and from this machine, at an address of ours'
 	unlike "$("$sg" events "$(cat id)" --json --all 2>/dev/null; "$sg" events "$(cat id)" --json)" "$token" 'the token of its address is nowhere in the record'
 	[ -z "${large:-}" ] || like "$(head -c 40000000 /dev/zero | curl -s -m 60 -H Expect: --data-binary @- "$(at_url)/late")" '"n": 40000000' '40 MB go there, to one who is slow to take them'
-	unanswered() { "$sg" events "$(cat id)" --json | grep '"fn":"address"' | grep '"method":"GET"' | grep -q 'whoever dialled has gone'; }
+	unanswered() { "$sg" events "$(cat id)" --json | grep '"fn":"address"' | grep '"method":"GET"' | grep -q 'the client has disconnected'; }
 	wait_for 10 unanswered
 	ok $? 'who has said all and goes without an answer is noticed'
 	"$sg" stop --now -S "$(cat id)" >/dev/null 2>&1
@@ -261,7 +261,7 @@ if [ "$kind" = e2b ] || [ -n "${LONG:-}" ]; then
 	like "$(export "$url=http://127.0.0.1:9${tail:-}"; one)" 'is that address right, and reachable from here.$' 'nobody is there: nothing was asked for, so nothing may be left'
 	fault "9 POST $create lost"
 	fault '99 GET . status:503'
-	like "$(one)" 'a box may have been made all the same, and cost: the next one' 'nor at all: what may be there is said'
+	like "$(one)" 'a hosted sandbox may exist and cost money' 'nor at all: what may be there is said'
 	like "$("$sg" doctor --paths)" "^hosted +$kind .*session has ended" 'by doctor --paths, too'
 	fake calm >/dev/null
 	like "$(one)" 'said fine' 'the next one'
@@ -269,7 +269,7 @@ if [ "$kind" = e2b ] || [ -n "${LONG:-}" ]; then
 	ok $? 'gives it back'
 fi
 fault "1 POST $create html"
-like "$(one)" "is not the API: .*${page:-Welcome to nginx}" 'what answers is a web page: one line'
+like "$(one)" "is not from the API: .*${page:-Welcome to nginx}" 'what answers is a web page: one line'
 fi
 if [ -z "${few:-}" ] || [ -n "${LONG:-}" ]; then
 fault "1 ${exec_method:-POST} $exec_path slow"
@@ -325,7 +325,7 @@ refused() { # STATUS: of every answer from the middle of a session on
 	wait $!
 	like "$(grep -a '"said ' gone.out)" "said $key_is.*; how it ended is not known" "the key is refused in mid-session ($1): the script hears whose, which and what to do"
 	like "$(grep -a '"kind":"action.ended"' gone.out)" "\"end\":\"interrupted\",\"why\":\"[^\"]*$key_is" 'so says the end of the action'
-	like "$(grep -a '"kind":"box.closed"' gone.out)" "\"the box 'c' \([^)]+\) may still be there and cost: $key_is.*give it back" 'closing is tried, and what is left is named'
+	like "$(grep -a '"kind":"box.closed"' gone.out)" "hosted sandbox 'c' \([^)]+\); it may still cost money: $key_is.*prune --boxes" 'closing is tried, and what is left is named'
 	like "$("$sg" doctor --paths)" "^hosted +$kind .*session has ended" 'doctor --paths names it, too'
 	fake calm >/dev/null
 	like "$(one)" 'said fine' 'with a key that is taken again'
@@ -341,7 +341,7 @@ if [ "$kind" = daytona ] || [ -n "${LONG:-}" ]; then
 	wait_for 30 waits
 	fault "9999 * . html"
 	wait $!
-	like "$(grep -a '"kind":"box.closed"' gone.out)" "may still be there and cost: $kind .*is not the API: .*Welcome to nginx.*give it back" 'a web page in place of an answer is not taken for the end of a box'
+	like "$(grep -a '"kind":"box.closed"' gone.out)" "may still cost money: $kind .*is not from the API: .*Welcome to nginx.*prune --boxes" 'a web page in place of an answer is not taken for the end of a box'
 	like "$("$sg" doctor --paths)" "^hosted +$kind .*session has ended" 'doctor --paths names it'
 	fake calm >/dev/null
 	like "$(one)" 'said fine' 'the next one'

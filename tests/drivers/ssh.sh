@@ -68,8 +68,8 @@ refused "$(box nowhere.invalid)" "'nowhere.invalid': .*is the name right" 'a mac
 refused "$(box there ', "port": 1')" 'Connection refused; does sshd run there' 'no sshd'
 cp "$t/ssh/config" "$t/ssh/stranger" && sed -i "s,/known$,/unknown," "$t/ssh/stranger"
 refused "$(box there '' "$t/ssh/stranger")" 'Host key verification failed; connect once by hand' 'a machine whose key is not known'
-refused '{"backend": "ssh"}' 'needs a machine: host = ' 'no machine'
-refused "$(box -oProxyCommand=x)" 'is not the name of a machine' 'an option for a name'
-refused "$(box there ', "key": "/nowhere/key"')" "the key '/nowhere/key' cannot be read" 'a key that is not there'
+refused '{"backend": "ssh"}' 'missing option: host = ' 'no machine'
+refused "$(box -oProxyCommand=x)" 'invalid host name' 'an option for a name'
+refused "$(box there ', "key": "/nowhere/key"')" "read the key '/nowhere/key'" 'a key that is not there'
 refused "$(box there ', "hots": "x"')" "unknown option 'hots'" 'a wrong option'
 finish

@@ -84,13 +84,13 @@ like "$("$SANDGLASS" events "$id" --json)" 'image mine [^"]*workspace theirs' 'a
 is "$(cat "$root/etc/whose")" mine 'which does not change it'
 
 cd "$t" || exit 1
-refused '{"backend": "vm", "accel": "xen"}' 'accel is "kvm" or "tcg", not "xen"' 'another emulator'
-refused '{"backend": "vm", "kernel": "/nowhere/vmlinuz"}' "the kernel '/nowhere/vmlinuz' cannot be read" 'a kernel that is not there'
-refused "{\"backend\": \"vm\", \"kernel\": \"$kernel\", \"modules\": \"/nowhere\"}" "modules '/nowhere' cannot be read .name their folder" 'no modules'
-refused "{\"backend\": \"vm\", $with, \"image\": \"debian:12\"}" 'takes a folder with a root file system' 'an image by name'
-refused "{\"backend\": \"vm\", $with, \"image\": {\"dir\": \"/nowhere\"}}" "the image '/nowhere' cannot be used" 'no such folder'
-refused "{\"backend\": \"vm\", $with, \"image\": {\"dir\": \"/\"}}" 'would show the box what is yours' 'all of this machine'
-refused "{\"backend\": \"vm\", $with, \"image\": {\"dir\": \"$HOME/..\"}}" 'would show the box what is yours' 'what holds your home'
+refused '{"backend": "vm", "accel": "xen"}' 'accel: expected "kvm" or "tcg", got "xen"' 'another emulator'
+refused '{"backend": "vm", "kernel": "/nowhere/vmlinuz"}' "read the kernel '/nowhere/vmlinuz'" 'a kernel that is not there'
+refused "{\"backend\": \"vm\", \"kernel\": \"$kernel\", \"modules\": \"/nowhere\"}" "read the kernel's modules '/nowhere'" 'no modules'
+refused "{\"backend\": \"vm\", $with, \"image\": \"debian:12\"}" 'expected a directory with a root file system' 'an image by name'
+refused "{\"backend\": \"vm\", $with, \"image\": {\"dir\": \"/nowhere\"}}" "use the image '/nowhere'" 'no such folder'
+refused "{\"backend\": \"vm\", $with, \"image\": {\"dir\": \"/\"}}" 'would show your own files' 'all of this machine'
+refused "{\"backend\": \"vm\", $with, \"image\": {\"dir\": \"$HOME/..\"}}" 'would show your own files' 'what holds your home'
 refused "{\"backend\": \"vm\", \"kernal\": \"x\"}" "option 'kernal'" 'a wrong option'
 cp /etc/hostname "$t/no-kernel" 2>/dev/null || echo no >"$t/no-kernel"
 refused "{\"backend\": \"vm\", \"kernel\": \"$t/no-kernel\", \"modules\": \"$at/lib/modules/${kernel#*vmlinuz-}\", \"accel\": \"tcg\"}" \

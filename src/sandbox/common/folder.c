@@ -91,18 +91,19 @@ static int make_root(struct folder *f, struct err *err)
 		f->root = path_join(f->state_dir, f->name);
 		if ((f->walked && chmod(f->state_dir, 0711) < 0) ||
 		    (mkdir(f->root, 0711) < 0 && errno != EEXIST))
-			return err_sys(err, "cannot make '%s'", f->root);
+			return err_sys(err, "can't create '%s'", f->root);
 	} else {
 		f->root = mem_strdup("/var/tmp/sandglass-XXXXXX");
 		if (!mkdtemp(f->root)) {
 			free(f->root);
 			f->root = mem_strdup("/tmp/sandglass-XXXXXX");
 			if (!mkdtemp(f->root))
-				return err_sys(err, "cannot make a folder for the box");
+				return err_sys(err, "can't create a directory for the sandbox");
 		}
 		f->root_is_ours = true;
 	}
-	return chmod(f->root, 0711) < 0 ? err_sys(err, "cannot open '%s' for the box", f->root) : 0;
+	return chmod(f->root, 0711) < 0 ? err_sys(err, "can't open '%s' for the sandbox", f->root)
+					: 0;
 }
 
 static char *layer_path(const struct folder *f, const char *name)
@@ -200,8 +201,10 @@ static int folder_open_in(const struct folder *f, const char *path, int flags, m
 {
 	const char *rest, *top = top_of(path, &rest);
 	if (!top)
-		return err_set(err, ERR_DENIED,
-			       "'%s' is not in the workspace; use a command in the box", path);
+		return err_set(
+			err, ERR_DENIED,
+			"'%s' is outside the workspace; run a command in the sandbox instead",
+			path);
 	CLEANUP(free_ptr) char *dir = path_join(f->root, top);
 	CLEANUP(fd_close) int root = open(dir, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	flags |= flags & O_PATH ? O_CLOEXEC : O_CLOEXEC | O_NONBLOCK | O_NOCTTY;
@@ -210,7 +213,7 @@ static int folder_open_in(const struct folder *f, const char *path, int flags, m
 				.resolve =
 					RESOLVE_BENEATH | RESOLVE_NO_MAGICLINKS | RESOLVE_NO_XDEV };
 	int fd = (int)syscall(SYS_openat2, root, rest, &how, sizeof(how));
-	return fd < 0 ? err_sys(err, "cannot open '%s'", path) : fd;
+	return fd < 0 ? err_sys(err, "can't open '%s'", path) : fd;
 }
 
 struct work {
@@ -306,7 +309,7 @@ static int folder_make_parents(const struct folder *f, const char *path, struct 
 			return -1;
 		if (mkdirat(dir, name, 0755) < 0 ||
 		    fchownat(dir, name, f->uid, f->gid, AT_SYMLINK_NOFOLLOW) < 0)
-			return err_sys(err, "cannot make the folder of '%s'", path);
+			return err_sys(err, "can't create the directory of '%s'", path);
 	}
 	return 0;
 }
@@ -327,12 +330,12 @@ static void do_write(void *self)
 		return;
 	}
 	if (fstat(fd, &st) < 0 || !S_ISREG(st.st_mode)) {
-		err_set(&w->err, ERR_DENIED, "'%s' is not an ordinary file", w->path);
+		err_set(&w->err, ERR_DENIED, "'%s' is not a regular file", w->path);
 		return;
 	}
 	if (ftruncate(fd, 0) < 0 || (created && fchown(fd, w->f->uid, w->f->gid) < 0) ||
 	    (w->mode >= 0 && fchmod(fd, (mode_t)w->mode & 01777) < 0)) {
-		err_sys(&w->err, "cannot write '%s'", w->path);
+		err_sys(&w->err, "can't write '%s'", w->path);
 		return;
 	}
 	if (fd_write_all(fd, w->data, w->len, &w->err) < 0)
@@ -362,7 +365,7 @@ int folder_tree(const struct folder *f, size_t layer, const char *name, const ch
 	bool base = strcmp(which, "lower") == 0;
 	CLEANUP(free_ptr) char *path = base ? base_path(f, layer) : layer_path(f, name);
 	int fd = open(path, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-	return fd < 0 ? err_sys(err, "cannot open '%s'", path) : fd;
+	return fd < 0 ? err_sys(err, "can't open '%s'", path) : fd;
 }
 
 int folder_tree_open(const struct folder *f, size_t layer, const char *name, const char *which,
@@ -375,7 +378,7 @@ int folder_tree_open(const struct folder *f, size_t layer, const char *name, con
 				.resolve = RESOLVE_BENEATH | RESOLVE_NO_MAGICLINKS |
 					   RESOLVE_NO_SYMLINKS };
 	int fd = (int)syscall(SYS_openat2, root, *path ? path : ".", &how, sizeof(how));
-	return fd < 0 ? err_sys(err, "cannot open '%s'", path) : fd;
+	return fd < 0 ? err_sys(err, "can't open '%s'", path) : fd;
 }
 
 int folder_plan(const struct folder *f, int root, const char *plan, size_t len, const int *fds,

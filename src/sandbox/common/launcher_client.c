@@ -54,15 +54,16 @@ static int read_hello(struct launcher *l, int sock, struct err *err)
 	size_t nr = 0;
 	struct pollfd p = { .fd = sock, .events = POLLIN };
 	if (poll(&p, 1, HELLO_MS) != 1)
-		return err_set(err, ERR_TIMEOUT, "sandglass-launcher does not answer");
+		return err_set(err, ERR_TIMEOUT, "sandglass-launcher doesn't answer");
 	if (frame_recv(sock, LAUNCH_MAX_BODY, &f, &in, fds, &nr, err) < 0)
-		return err_wrap(err, "sandglass-launcher did not start");
+		return err_wrap(err, "can't start sandglass-launcher");
 	CLEANUP(json_release) json_t *j = json_parse(f.body, f.len, "launcher's hello", err);
 	if (!j)
 		return -1;
 	if (f.type != LAUNCH_HELLO || json_int(j, "v", 0) != LAUNCH_VERSION)
-		return err_set(err, ERR_UNSUPPORTED,
-			       "sandglass-launcher is of another version; reinstall sandglass");
+		return err_set(
+			err, ERR_UNSUPPORTED,
+			"sandglass-launcher has another version than this program; reinstall sandglass");
 	l->info.root = json_flag(j, "root", false);
 	l->info.uid = (unsigned)json_int(j, "uid", 0);
 	l->info.gid = (unsigned)json_int(j, "gid", 0);
@@ -71,7 +72,7 @@ static int read_hello(struct launcher *l, int sock, struct err *err)
 	snprintf(l->info.cgroup, sizeof(l->info.cgroup), "%s", json_str(j, "cgroup", "none"));
 	snprintf(l->info.cgroup_why, sizeof(l->info.cgroup_why), "%s", json_str(j, "why", ""));
 	return l->info.uid == 0
-		       ? err_set(err, ERR_DENIED, "sandglass-launcher would run boxes as root")
+		       ? err_set(err, ERR_DENIED, "sandglass-launcher would run sandboxes as root")
 		       : 0;
 }
 
@@ -113,8 +114,7 @@ static void launcher_client_on_close(void *self, const struct err *err)
 	struct launcher *l = self;
 	struct err why = ERR_INIT, again = ERR_INIT;
 	err_set(&why, ERR_CLOSED,
-		"sandglass-launcher has died (%s); its boxes and agents have ended with it",
-		err->text);
+		"sandglass-launcher has died (%s); its sandboxes and agents have ended", err->text);
 	rpc_free(&l->rpc);
 	syscall(SYS_pidfd_send_signal, l->pidfd, SIGKILL, NULL, 0);
 	int status;
@@ -149,7 +149,7 @@ static int launcher_client_spawn(struct launcher *l, struct err *err)
 	int ends[2];
 	snprintf(uid, sizeof(uid), "%u", l->box_uid);
 	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) < 0)
-		return err_sys(err, "cannot make a socket for the launcher");
+		return err_sys(err, "can't create a socket for the launcher");
 	int fds[] = { -1, 2, 2, ends[1] };
 	int rc = proc_spawn(l->program, argv, env, fds, ARRAY_LEN(fds), &l->info.pid, &l->pidfd,
 			    err);
@@ -277,7 +277,7 @@ static void host_started(void *self, json_t *body, int *fds, size_t nr, const st
 		return;
 	}
 	struct err odd = ERR_INIT;
-	err_set(&odd, ERR_PARSE, "the launcher gave no pidfd");
+	err_set(&odd, ERR_PARSE, "the launcher sent no process descriptor");
 	for (struct host **at = &h->launcher->hosts; *at; at = &(*at)->next)
 		if (*at == h) {
 			*at = h->next;

@@ -10,17 +10,18 @@
 int layers_check(const struct box_opts *o, struct err *err)
 {
 	if (!o->state_dir || *o->state_dir != '/')
-		return err_set(err, ERR_INVALID, "a box needs an absolute state folder");
+		return err_set(err, ERR_INVALID,
+			       "the state directory of a sandbox: expected an absolute path");
 	for (size_t i = 0; i < o->nr_repos; i++) {
 		const char *name = o->repo[i].name ? o->repo[i].name : "";
 		if ((*name == 0 && o->nr_repos > 1) || strchr(name, '/') || *name == '.' ||
 		    *name == ':')
 			return err_set(err, ERR_INVALID,
-				       "'%s' cannot be the name of a repository in a box", name);
+				       "invalid name of a repository in a sandbox: '%s'", name);
 		for (size_t j = 0; j < i; j++)
 			if (strcmp(name, o->repo[j].name) == 0)
-				return err_set(err, ERR_INVALID, "two repositories are called '%s'",
-					       name);
+				return err_set(err, ERR_INVALID,
+					       "two repositories have the name '%s'", name);
 	}
 	return 0;
 }
@@ -112,12 +113,12 @@ static int refuse_past(const struct layers *l, const struct layer *w, struct err
 	if (found)
 		return err_set(
 			err, ERR_INVALID,
-			"mask.history: '%s' is in earlier commits, so its content is readable from git's objects; "
-			"expose it, or take it out of the history",
+			"mask.history: '%s' is in earlier commits, so its content can be read from git's "
+			"objects; expose the file, or remove it from the history",
 			buf_cstr(&path));
 	return all ? 0
 		   : err_set(err, ERR_INVALID,
-			     "mask.history: '%s' has more history than can be looked through (%d commits)",
+			     "mask.history: '%s' has more commits than sandglass searches (%d)",
 			     w->real, PAST_COMMITS);
 }
 
@@ -131,7 +132,7 @@ static int scan_layer(struct layers *l, size_t i, struct err *err)
 	forget_scan(w);
 	w->real = realpath(w->host_dir, NULL);
 	if (!w->real)
-		return err_sys(err, "cannot open the repository '%s'", w->host_dir);
+		return err_sys(err, "can't open the repository '%s'", w->host_dir);
 	read_own(w);
 	git_view_shown(w->real, &how, &w->own, &w->shown);
 	if (masks_scan_as(w->real, &l->expose, &w->shown, &w->masks, err) < 0)
@@ -140,8 +141,8 @@ static int scan_layer(struct layers *l, size_t i, struct err *err)
 		if (w->masks.item[m].tracked)
 			return err_set(
 				err, ERR_INVALID,
-				"mask.history: '%s' is hidden, but git tracks it, so its content is readable from git's objects; "
-				"expose it, or take it out of the history",
+				"mask.history: git tracks the hidden file '%s', so its content can be read from "
+				"git's objects; expose the file, or remove it from the history",
 				w->masks.item[m].path);
 	if (l->refuse_history && refuse_past(l, w, err) < 0)
 		return -1;
@@ -182,7 +183,7 @@ const char *layers_name(const struct layers *l, size_t i, size_t *layer_out, str
 {
 	int at = layers_index(l, i);
 	if (at < 0) {
-		err_set(err, ERR_INVALID, "the box has no repository %zu", i);
+		err_set(err, ERR_INVALID, "the sandbox has no repository %zu", i);
 		return NULL;
 	}
 	*layer_out = (size_t)at;

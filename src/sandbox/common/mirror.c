@@ -108,7 +108,7 @@ static int mirror_request(struct mirror *m, const char *verb, const void *in, si
 	struct call c = { .arg = arg, .in = in, .len = len };
 	pthread_mutex_lock(&m->lock);
 	if (m->over)
-		err_set(&c.err, ERR_CLOSED, "the box has gone");
+		err_set(&c.err, ERR_CLOSED, "the sandbox has ended");
 	else {
 		m->call = &c;
 		loop_wake_send(m->wake);
@@ -317,7 +317,7 @@ void mirror_over(struct mirror *m)
 	struct err err = ERR_INIT;
 	if (!m)
 		return;
-	err_set(&err, ERR_CLOSED, "the box has gone");
+	err_set(&err, ERR_CLOSED, "the sandbox has ended");
 	pthread_mutex_lock(&m->lock);
 	m->over = true;
 	news_end(m);
@@ -358,10 +358,10 @@ void mirror_answer(const char *out, size_t len, int code, int signal, const char
 		err_set(&err, (enum err_code)out[0], "%.*s", (int)(len - 1 < 400 ? len - 1 : 400),
 			out + 1);
 	else if (said && *said)
-		err_set(&err, ERR_IO, "our program in the box said: %.*s",
+		err_set(&err, ERR_IO, "the guest program in the sandbox failed: %.*s",
 			(int)strcspn(said, "\r\n"), said);
 	else
-		err_set(&err, ERR_IO, "our program in the box ended with %s %d",
+		err_set(&err, ERR_IO, "the guest program in the sandbox ended with %s %d",
 			signal ? "signal" : "exit code", signal ? signal : code);
 	done(self, NULL, 0, &err);
 }
@@ -372,7 +372,7 @@ static int open_here(const struct mirror *m, struct err *err)
 {
 	CLEANUP(free_ptr) char *path = path_join(folder_root(m->o.folder), "workspace");
 	int fd = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-	return fd < 0 ? err_sys(err, "cannot open '%s'", path) : fd;
+	return fd < 0 ? err_sys(err, "can't open '%s'", path) : fd;
 }
 
 static int list_far(struct mirror *m, struct listing *out, bool *same, struct err *err)
@@ -383,7 +383,7 @@ static int list_far(struct mirror *m, struct listing *out, bool *same, struct er
 	if (mirror_request(m, "list", buf_cstr(&m->far.digest), known, &all, err) < 0)
 		return -1;
 	if (all.len < 8)
-		return err_set(err, ERR_PARSE, "the list of the box's files is cut");
+		return err_set(err, ERR_PARSE, "the list of the sandbox's files is incomplete");
 	if (known == 8 && all.len == 8 && memcmp(all.data, m->far.digest.data, 8) == 0) {
 		*same = true;
 		return 0;
@@ -437,7 +437,7 @@ static int parcel_add(struct parcel *p, const struct plan_op *op, int fd, struct
 		if (n < 0 && errno == EINTR)
 			continue;
 		if (n <= 0)
-			return err_set(err, ERR_IO, "cannot read what '%.*s' is to hold",
+			return err_set(err, ERR_IO, "can't read the new content of '%.*s'",
 				       (int)(op->path_len < 300 ? op->path_len : 300), op->path);
 		p->contents.len += (size_t)n;
 		left -= (uint64_t)n;
@@ -457,7 +457,7 @@ static int parcel_entry(struct parcel *p, int root, const struct manifest_entry 
 	case MANIFEST_FILE:
 		fd = beneath_open(root, e->path, op.path_len, O_RDONLY | O_NONBLOCK | O_NOCTTY);
 		if (fd < 0)
-			return err_sys(err, "cannot read '%s'", e->path);
+			return err_sys(err, "can't read '%s'", e->path);
 		op.kind = PLAN_FILE;
 		op.len = e->size;
 		break;
@@ -518,7 +518,7 @@ int mirror_push(struct mirror *m, struct err *err)
 	buf_release(&p.plan);
 	buf_release(&p.contents);
 	listing_release(&here);
-	return rc < 0 ? err_wrap(err, "cannot bring the workspace over") : 0;
+	return rc < 0 ? err_wrap(err, "can't copy the workspace into the sandbox") : 0;
 }
 
 /* --- coming here --- */
@@ -566,7 +566,7 @@ static int list_came(const struct buf *news, struct listing *out, bool *same,
 		return 0;
 	uint64_t n = unpack_u64(contents);
 	if (contents->bad || n > contents->left)
-		return err_set(err, ERR_PARSE, "the news of the box's files are cut");
+		return err_set(err, ERR_PARSE, "the list of changed files is incomplete");
 	buf_append(&out->bytes, contents->p, n);
 	contents->p += n;
 	contents->left -= n;
@@ -611,7 +611,7 @@ int mirror_pull(struct mirror *m, bool ended, struct err *err)
 	mirror_remember(m);
 	mirror_release(&c);
 	listing_release(&now);
-	return rc < 0 ? err_wrap(err, "cannot bring over what the box has changed") : 0;
+	return rc < 0 ? err_wrap(err, "can't copy the sandbox's changes") : 0;
 }
 
 /* --- both ways --- */
@@ -664,7 +664,7 @@ int mirror_apply(struct mirror *m, const char *under, const char *plan, size_t l
 	struct listing now = { 0 };
 	bool same;
 	if (root < 0)
-		return err_sys(err, "cannot open '%s'", path);
+		return err_sys(err, "can't open '%s'", path);
 	int rc = send_plan(m, under, plan, len, fds, nr_fds, &paths, err);
 	if (rc == 0)
 		rc = folder_plan(m->o.folder, root, plan, len, fds, nr_fds, err);

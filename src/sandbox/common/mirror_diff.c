@@ -224,7 +224,7 @@ static int mirror_diff_keep(struct mirror_news *c, struct want *w, const char *b
 		if (k < 0 && errno == EINTR)
 			continue;
 		if (k <= 0)
-			return err_sys(err, "cannot hold what '%s' is to be", w->e->path);
+			return err_sys(err, "can't keep the new content of '%s'", w->e->path);
 		done += (uint64_t)k;
 	}
 	c->contents_len += n;
@@ -248,12 +248,12 @@ static int said_next(struct unpack *u, struct said *out, struct err *err)
 		return 0;
 	if (u->bad || manifest_next(u->p, u->left, &at, &out->is, err) <= 0 ||
 	    out->is.kind != MANIFEST_FILE)
-		return err_set(err, ERR_PARSE, "the contents of a file did not come");
+		return err_set(err, ERR_PARSE, "the content of a file is missing");
 	u->p += at.pos;
 	u->left -= at.pos;
 	out->len = unpack_u64(u);
 	if (u->bad || out->len > u->left || out->len > TOOL_PIECE)
-		return err_set(err, ERR_PARSE, "the contents of '%s' are cut", out->is.path);
+		return err_set(err, ERR_PARSE, "the content of '%s' is incomplete", out->is.path);
 	out->bytes = u->p;
 	u->p += out->len;
 	u->left -= out->len;
@@ -274,7 +274,7 @@ int mirror_take(struct mirror_news *c, size_t i, size_t end, const struct buf *o
 		struct said s;
 		int rc = said_next(&u, &s, err);
 		if (rc > 0 && strcmp(s.is.path, w->e->path) != 0)
-			return err_set(err, ERR_PARSE, "the contents of '%s' did not come",
+			return err_set(err, ERR_PARSE, "the content of '%s' is missing",
 				       w->e->path);
 		if (rc < 0 || (rc > 0 && take_said(c, w, &s, err) < 0))
 			return -1;

@@ -35,23 +35,24 @@ json_t *profile_lacks(enum profile p, const struct launcher_info *info, int land
 	if (p == PROFILE_ENFORCED)
 		return list;
 	if (strcmp(info->cgroup, "none") == 0) {
-		profile_say(list, "memory is bounded for each process only, not for the box");
+		profile_say(list,
+			    "the memory limit holds for each process, not for the whole sandbox");
 		if (*info->cgroup_why)
 			profile_say(list, info->cgroup_why);
 	}
 	if (landlock_abi < 1)
-		profile_say(list, "the kernel has no landlock: no second wall behind the mounts");
+		profile_say(
+			list,
+			"the kernel has no landlock: the mounts are the only isolation of files");
 	if (p != PROFILE_REDUCED)
 		return list;
 	profile_say(
 		list,
-		"no namespaces: commands see the machine's files and processes as an ordinary user does");
+		"no namespaces: commands see the host's files and processes as an ordinary user does");
 	profile_say(
 		list,
 		"the workspace is a copy, not at /workspace; changes are found by comparing, not by an overlay");
-	profile_say(
-		list,
-		"no listening or connecting between box and host; sockets of the internet are refused");
+	profile_say(list, "no connections between sandbox and host; internet sockets are refused");
 	return list;
 }
 

@@ -226,14 +226,14 @@ static int export_program(scmp_filter_ctx c, struct buf *out, struct err *err)
 {
 	CLEANUP(fd_close) int fd = memfd_create("filter", MFD_CLOEXEC);
 	if (fd < 0)
-		return err_sys(err, "cannot make a memory file");
+		return err_sys(err, "can't create a memory file");
 	int rc = seccomp_export_bpf(c, fd);
 	if (rc < 0) {
 		errno = -rc;
-		return err_sys(err, "cannot compile the system call filter");
+		return err_sys(err, "can't compile the system call filter");
 	}
 	if (lseek(fd, 0, SEEK_SET) < 0)
-		return err_sys(err, "cannot rewind the system call filter");
+		return err_sys(err, "can't rewind the system call filter");
 	return fd_read_all(fd, out, 1 << 20, err);
 }
 
@@ -241,7 +241,8 @@ static int seccomp_build(unsigned flags, int which, struct buf *out, struct err 
 {
 	scmp_filter_ctx c = seccomp_init(which == 0 ? SCMP_ACT_ERRNO(ENOSYS) : SCMP_ACT_ALLOW);
 	if (!c)
-		return err_set(err, ERR_UNSUPPORTED, "libseccomp does not know this architecture");
+		return err_set(err, ERR_UNSUPPORTED,
+			       "libseccomp doesn't support this architecture");
 	int rc = seccomp_attr_set(c, SCMP_FLTATR_ACT_BADARCH, SCMP_ACT_KILL_PROCESS);
 	if (rc == 0)
 		rc = seccomp_attr_set(c, SCMP_FLTATR_CTL_OPTIMIZE, 2);
@@ -258,7 +259,7 @@ static int seccomp_build(unsigned flags, int which, struct buf *out, struct err 
 	}
 	if (rc < 0) {
 		errno = -rc;
-		err_sys(err, "cannot make the system call filter");
+		err_sys(err, "can't create the system call filter");
 	} else {
 		rc = export_program(c, out, err);
 	}
@@ -296,7 +297,7 @@ int seccomp_memfds(unsigned flags, int fds[SECCOMP_PROGRAMS], struct err *err)
 		if (fds[i] < 0 ||
 		    fd_write_all(fds[i], programs[i].data, programs[i].len, err) < 0 ||
 		    lseek(fds[i], 0, SEEK_SET) < 0) {
-			err_sys(err, "cannot hand over the system call filter");
+			err_sys(err, "can't pass on the system call filter");
 			for (int j = 0; j <= i; j++)
 				fd_close(&fds[j]);
 			return -1;

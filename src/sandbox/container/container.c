@@ -39,7 +39,7 @@ static void container_say_dead(struct container *c, box_done_fn *done, void *sel
 {
 	struct refusal *r = NEW(struct refusal);
 	*r = (struct refusal){ .done = done, .self = self };
-	err_set(&r->err, ERR_CLOSED, "the container of the box has ended");
+	err_set(&r->err, ERR_CLOSED, "the container of the sandbox has ended");
 	loop_defer(c->loop, container_say_refusal, r);
 }
 
@@ -336,7 +336,7 @@ static void on_removed(void *self, json_t *body, const struct err *err)
 	/* it removes itself, too */
 	bool gone = body || err->code == ERR_NOENT || err->code == ERR_BUSY;
 	if (!gone)
-		err_set(&why, err->code, "the container '%s' may still be there: %.500s", c->id,
+		err_set(&why, err->code, "can't remove the container '%s': %.500s", c->id,
 			err->text);
 	json_put_flag(r, "empty", gone);
 	if (gone)
@@ -407,7 +407,7 @@ static json_t *container_probe(void)
 
 const struct driver driver_container = {
 	.name = "container",
-	.about = "a container of Docker or Podman on this machine, our guest as its first process",
+	.about = "a container of Docker or Podman on the host, with the guest as its first process",
 	.caps = CAP_STREAMS | CAP_STDIN | CAP_SIGNAL | CAP_PTY | CAP_FREEZE | CAP_SNAPSHOT |
 		CAP_FORK | CAP_LISTEN | CAP_DIAL | CAP_TRACE | CAP_PREPARE | CAP_SHELL,
 	.probe = container_probe,

@@ -172,7 +172,7 @@ static void begin_guest(struct container *c)
 	if (getsockopt(c->fd, SOL_SOCKET, SO_PEERCRED, &who, &len) < 0 ||
 	    (who.pid && who.pid != c->pid)) {
 		err_set(&err, ERR_DENIED,
-			"something else than the guest has connected from the container");
+			"a program other than the guest has connected from the container");
 		container_open_fail(c, &err);
 		return;
 	}
@@ -194,7 +194,7 @@ static void on_connection(void *self, int listener, unsigned events)
 	fd_close(&c->listener); /* for one guest */
 	CLEANUP(free_ptr) char *path = path_join(c->run_dir, "guest.sock");
 	if (unlink(path) < 0) {
-		err_sys(&err, "cannot remove '%s'", path);
+		err_sys(&err, "can't remove '%s'", path);
 		container_open_fail(c, &err);
 		return;
 	}
@@ -206,8 +206,8 @@ static void container_open_too_late(void *self)
 	struct container *c = self;
 	struct err err = ERR_INIT;
 	err_set(&err, ERR_TIMEOUT,
-		"the container of '%s' has started and our guest in it has not answered in 30 s; is the image for this "
-		"machine?",
+		"the guest in the container of '%s' didn't answer within 30 s; check that the image "
+		"is for this architecture",
 		c->image.name);
 	container_open_fail(c, &err);
 }
@@ -218,17 +218,17 @@ static int listen_for_guest(struct container *c, struct err *err)
 	CLEANUP(fd_close) int dir = open(c->run_dir, O_PATH | O_DIRECTORY | O_CLOEXEC);
 	struct sockaddr_un a = { .sun_family = AF_UNIX };
 	if (dir < 0)
-		return err_sys(err, "cannot open '%s'", c->run_dir);
+		return err_sys(err, "can't open '%s'", c->run_dir);
 	snprintf(a.sun_path, sizeof(a.sun_path), "/proc/self/fd/%d/guest.sock", dir);
 	unlinkat(dir, "guest.sock", 0);
 	c->listener = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 	if (c->listener < 0 || bind(c->listener, (struct sockaddr *)&a, sizeof(a)) < 0 ||
 	    listen(c->listener, 1) < 0)
-		return err_sys(err, "cannot listen in '%s'", c->run_dir);
+		return err_sys(err, "can't listen in '%s'", c->run_dir);
 	if (chown(a.sun_path, c->uid, c->gid) < 0 && geteuid() == 0)
-		return err_sys(err, "cannot give away '%s/guest.sock'", c->run_dir);
+		return err_sys(err, "can't change the owner of '%s/guest.sock'", c->run_dir);
 	if (chmod(a.sun_path, 0600) < 0)
-		return err_sys(err, "cannot close '%s/guest.sock'", c->run_dir);
+		return err_sys(err, "can't close '%s/guest.sock'", c->run_dir);
 	c->watch = loop_fd_new(c->loop, c->listener, LOOP_READ, on_connection, c);
 	return 0;
 }
@@ -328,8 +328,7 @@ static void container_open_on_state(void *self, json_t *body, const struct err *
 		if (!body)
 			why = *err;
 		else
-			err_set(&why, ERR_IO,
-				"the container of '%s' has ended at once (status %lld)",
+			err_set(&why, ERR_IO, "the container of '%s' ended at once (status %lld)",
 				c->image.name, (long long)json_int(state, "ExitCode", 0));
 		container_open_fail(c, &why);
 		return;
@@ -443,9 +442,9 @@ static void container_open_make_files(void *self)
 	if (layers_scan(&c->layers, &c->failed) == 0 &&
 	    dir_make(c->run_dir, 0711, &c->failed) == 0) {
 		if (folder_fill(c->folder, &c->layers, &c->failed) < 0)
-			err_wrap(&c->failed, "cannot copy the workspace for the container");
+			err_wrap(&c->failed, "can't copy the workspace for the container");
 		else if (image_pack(&c->image, &c->failed) < 0)
-			err_wrap(&c->failed, "cannot pack the image");
+			err_wrap(&c->failed, "can't pack the image");
 	}
 }
 
@@ -481,10 +480,10 @@ static int container_open_take_opts(struct container *c, const struct box_opts *
 	if (o->nr_roots)
 		return err_set(
 			err, ERR_UNSUPPORTED,
-			"a container has its tools in its image: 'roots' are for process boxes");
+			"backend container: option 'roots' is not supported; add the tools to the image");
 	CLEANUP(free_ptr) char *guest = paths_libexec("sandglass-guest");
 	if (access(guest, X_OK) < 0)
-		return err_sys(err, "cannot find our guest '%s'", guest);
+		return err_sys(err, "can't find the guest program '%s'", guest);
 	CLEANUP(free_ptr) char *socket = engine_socket(json_str(o->driver, "engine", NULL), err);
 	if (!socket || engine_get(&c->engine, c->loop, socket, err) < 0)
 		return -1;

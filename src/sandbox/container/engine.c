@@ -65,12 +65,12 @@ char *engine_socket(const char *want, struct err *err)
 		char *path = of_url(named);
 		if (!path)
 			err_set(err, ERR_UNSUPPORTED,
-				"'%s' is not a unix socket of a container engine", named);
+				"'%s' is not the Unix socket of a container engine", named);
 		else if (access(path, F_OK) == 0)
 			return path;
 		else
 			err_set(err, ERR_UNSUPPORTED,
-				"no container engine at '%s'; start it or name another with 'engine'",
+				"no container engine at '%s'; start it, or name another one with the option 'engine'",
 				path);
 		free(path);
 		return NULL;
@@ -88,8 +88,9 @@ char *engine_socket(const char *want, struct err *err)
 		if (access(usual[i], F_OK) == 0)
 			return mem_strdup(usual[i]);
 	err_set(err, ERR_UNSUPPORTED,
-		"no container engine: neither DOCKER_HOST nor /run/docker.sock nor /run/podman/podman.sock; "
-		"install docker.io or podman and start its service");
+		"container engine not found: DOCKER_HOST is not set, and /run/docker.sock and "
+		"/run/podman/podman.sock don't exist; install docker.io or podman, and start its "
+		"service");
 	return NULL;
 }
 
@@ -134,14 +135,14 @@ static bool engine_blank(const struct buf *b)
 static json_t *parse_answer(const struct ask *a, struct err *err)
 {
 	if (a->bad && a->status < 400) {
-		err_set(err, ERR_IO, "the container engine says: %.400s", a->bad);
+		err_set(err, ERR_IO, "the container engine reports: %.400s", a->bad);
 		return NULL;
 	}
 	json_t *one = engine_blank(&a->answer)
 			      ? json_object()
 			      : json_loadb(a->answer.data, a->answer.len, JSON_ALLOW_NUL, NULL);
 	if (!one)
-		err_set(err, ERR_PARSE, "the container engine at '%s' did not answer with JSON",
+		err_set(err, ERR_PARSE, "the container engine at '%s' didn't answer with JSON",
 			a->e->socket);
 	return one;
 }
@@ -188,11 +189,10 @@ static void engine_unreached(const struct ask *a, const struct http_end *end, st
 {
 	if (access(a->e->socket, R_OK | W_OK) < 0 && errno == EACCES)
 		err_set(err, ERR_DENIED,
-			"'%s' may not be opened by you: join its group or name another engine",
+			"can't open '%s': permission denied; join the socket's group, or name another engine",
 			a->e->socket);
 	else if (end->how == HTTP_UNREACHED)
-		err_set(err, ERR_CLOSED,
-			"no container engine answers at '%s': is its service running?",
+		err_set(err, ERR_CLOSED, "no container engine answers at '%s'; start its service",
 			a->e->socket);
 	else
 		err_set(err, ERR_IO, "the container engine at '%s': %s", a->e->socket, end->text);
@@ -210,7 +210,8 @@ static void engine_on_end(void *self, const struct http_end *end)
 	}
 	if (a->over) {
 		err_set(&err, ERR_FULL,
-			"the container engine at '%s' answers with more than 16 MiB", a->e->socket);
+			"the container engine at '%s' answered with more than 16 MiB",
+			a->e->socket);
 		engine_finish(a, NULL, &err);
 		return;
 	}
@@ -221,7 +222,7 @@ static void engine_on_end(void *self, const struct http_end *end)
 			a->status == 404   ? ERR_NOENT
 			: a->status == 409 ? ERR_BUSY
 					   : ERR_IO,
-			"the container engine says: %.600s", text && *text ? text : "no reason");
+			"the container engine reports: %.600s", text && *text ? text : "no reason");
 		json_release(&result);
 	}
 	engine_finish(a, result, &err);
@@ -298,7 +299,7 @@ static void on_version(void *self, json_t *body, const struct err *err)
 	}
 	if (engine_number(api) < engine_number(ENGINE_OLDEST)) {
 		err_set(&why, ERR_UNSUPPORTED,
-			"the container engine at '%s' speaks API '%.20s': it must be %s or later",
+			"the container engine at '%s' has API version '%.20s': expected %s or later",
 			e->socket, api, ENGINE_OLDEST);
 		fail_waiting(e, &why);
 		return;

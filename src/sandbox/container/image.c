@@ -38,7 +38,8 @@ static int take_build(struct image *i, const json_t *build, struct err *err)
 	}
 	CLEANUP(free_ptr) char *full = i->dir ? path_join(i->dir, i->file) : NULL;
 	if (!full || strstr(i->file, "..") || access(full, R_OK) < 0)
-		return err_set(err, ERR_NOENT, "build: '%s' has no file '%s'", path, i->file);
+		return err_set(err, ERR_NOENT, "build: file not found in '%s': '%s'", path,
+			       i->file);
 	i->args = json_deep_copy(json_object_get(build, "args"));
 	i->net = json_str(build, "net", NULL) ? mem_strdup(json_str(build, "net", NULL)) : NULL;
 	return 0;
@@ -51,7 +52,7 @@ int image_take(struct image *i, const json_t *options, struct err *err)
 	*i = (struct image){ .pull = json_flag(options, "pull", true), .tar = BUF_INIT };
 	if (build && image)
 		return err_set(err, ERR_INVALID,
-			       "a container box has an image or builds one, not both");
+			       "backend container: expected either 'image' or 'build', got both");
 	if (build)
 		return take_build(i, build, err);
 	if (json_is_object(image)) {
@@ -65,12 +66,12 @@ int image_take(struct image *i, const json_t *options, struct err *err)
 	const char *name = json_string_value(image);
 	if (name && strlen(name) > NAME_MAX)
 		return err_set(err, ERR_INVALID,
-			       "image: '%.40s...' has %zu characters; a name has at most %d", name,
+			       "image: '%.40s...' has %zu characters; the limit is %d", name,
 			       strlen(name), NAME_MAX);
 	if (!name || !*name || *name == '-')
 		return err_set(
 			err, ERR_INVALID,
-			"a container box needs an image: image = 'debian:12', or build = FOLDER");
+			"backend container: missing option: image; set image = 'debian:12', or build = DIR");
 	i->name = mem_strdup(name);
 	return 0;
 }
@@ -278,14 +279,13 @@ static void on_made(void *self, json_t *body, const struct err *err)
 		return;
 	}
 	if (i->file)
-		err_set(&why, err->code, "the image cannot be built from '%.150s/%s': %.250s",
-			i->dir, i->file, err->text);
+		err_set(&why, err->code, "can't build the image from '%.150s/%s': %.250s", i->dir,
+			i->file, err->text);
 	else if (i->dir)
-		err_set(&why, err->code, "the engine does not take '%.150s' as an image: %.250s",
-			i->dir, err->text);
-	else
-		err_set(&why, err->code, "the engine cannot fetch the image '%s': %.200s", i->name,
+		err_set(&why, err->code, "can't load '%.150s' as an image: %.250s", i->dir,
 			err->text);
+	else
+		err_set(&why, err->code, "can't fetch the image '%s': %.200s", i->name, err->text);
 	image_finish(i, &why);
 }
 
@@ -356,8 +356,7 @@ static void on_there_or_not(void *self, json_t *body, const struct err *err)
 	if (body || err->code != ERR_NOENT) {
 		on_there(i, body, err);
 	} else if (!i->dir && !i->pull) {
-		err_set(&why, ERR_NOENT,
-			"the engine has no image '%s', and fetching is off (pull = false)",
+		err_set(&why, ERR_NOENT, "image '%s' not found, and fetching is off (pull = false)",
 			i->name);
 		image_finish(i, &why);
 	} else {

@@ -35,7 +35,7 @@ static int tar_failed(const struct tar *t, const char *path)
 {
 	const char *why = archive_error_string(t->a);
 	return err_set(t->err, archive_errno(t->a) == EFBIG ? ERR_FULL : ERR_IO,
-		       "cannot pack '%s': %s", path, why ? why : "no reason");
+		       "can't pack '%s': %s", path, why ? why : "no reason");
 }
 
 static int tar_put_content(const struct tar *t, int fd, const char *path, int64_t size)
@@ -47,7 +47,7 @@ static int tar_put_content(const struct tar *t, int fd, const char *path, int64_
 		if (n < 0 && errno == EINTR)
 			continue;
 		if (n < 0)
-			return err_sys(t->err, "cannot read '%s'", path);
+			return err_sys(t->err, "can't read '%s'", path);
 		if (n == 0)
 			return err_set(t->err, ERR_IO, "'%s' became shorter while it was packed",
 				       path);
@@ -73,14 +73,14 @@ static int tar_put_entry(const struct tar *t, int dir, const char *name, const c
 	if (S_ISLNK(st->st_mode)) {
 		ssize_t n = readlinkat(dir, name, link, sizeof(link) - 1);
 		if (n < 0)
-			rc = err_sys(t->err, "cannot read the link '%s'", path);
+			rc = err_sys(t->err, "can't read the link '%s'", path);
 		link[n < 0 ? 0 : n] = 0;
 		archive_entry_set_symlink(e, link);
 	} else if (S_ISREG(st->st_mode)) {
 		archive_entry_set_size(e, st->st_size);
 		fd = openat(dir, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
 		if (fd < 0)
-			rc = err_sys(t->err, "cannot open '%s'", path);
+			rc = err_sys(t->err, "can't open '%s'", path);
 	} else if (S_ISCHR(st->st_mode) || S_ISBLK(st->st_mode)) {
 		archive_entry_set_rdev(e, st->st_rdev);
 	}
@@ -104,7 +104,7 @@ static int tar_names_in(int fd, const char *path, struct strv *names, struct err
 	const struct dirent *e;
 	if (!d) {
 		fd_close(&copy);
-		return err_sys(err, "cannot list '%s'", path);
+		return err_sys(err, "can't list '%s'", path);
 	}
 	while ((e = readdir(d)))
 		if (strcmp(e->d_name, ".") != 0 && strcmp(e->d_name, "..") != 0)
@@ -126,7 +126,7 @@ static int put_folder(const struct tar *t, int fd, const char *path)
 		char *full = *path ? mem_printf("%s/%s", path, names.item[i])
 				   : mem_strdup(names.item[i]);
 		if (fstatat(fd, names.item[i], &st, AT_SYMLINK_NOFOLLOW) < 0)
-			return err_sys(t->err, "cannot look at '%s'", full);
+			return err_sys(t->err, "can't read the status of '%s'", full);
 		bool folder = S_ISDIR(st.st_mode);
 		if (S_ISSOCK(st.st_mode) ||
 		    (t->o->leave_out && t->o->leave_out(t->o->self, full, folder)))
@@ -139,7 +139,7 @@ static int put_folder(const struct tar *t, int fd, const char *path)
 		int below =
 			openat(fd, names.item[i], O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 		if (below < 0)
-			return err_sys(t->err, "cannot open '%s'", full);
+			return err_sys(t->err, "can't open '%s'", full);
 		if (put_folder(t, below, full) < 0)
 			return -1;
 	}
@@ -151,7 +151,7 @@ int tar_folder(const char *dir, const struct tar_opts *o, struct buf *out, struc
 	struct tar t = { .o = o, .out = out, .err = err };
 	CLEANUP(fd_close) int fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (fd < 0)
-		return err_sys(err, "cannot open '%s'", dir);
+		return err_sys(err, "can't open '%s'", dir);
 	t.a = archive_write_new();
 	archive_write_set_format_pax_restricted(t.a);
 	archive_write_set_bytes_in_last_block(t.a, 1);

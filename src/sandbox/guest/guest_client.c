@@ -112,7 +112,7 @@ static void ask_too_late(void *self)
 		return;
 	}
 	ask_take(a->g, a->id);
-	err_set(&err, ERR_CLOSED, "the guest of this box has gone");
+	err_set(&err, ERR_CLOSED, "the guest of this sandbox has ended");
 	ask_fail(a, &err);
 }
 
@@ -348,7 +348,7 @@ static void guest_client_on_answer(struct guest *g, const struct frame *f, int *
 	uint32_t sys = unpack_u32(&u);
 	struct guest_ask *a = ask_take(g, f->id);
 	if (!a) {
-		guest_broken(g, "an answer that nobody asked for");
+		guest_broken(g, "an unexpected answer");
 		return;
 	}
 	if (step) {
@@ -358,7 +358,7 @@ static void guest_client_on_answer(struct guest *g, const struct frame *f, int *
 	}
 	CLEANUP(json_release) json_t *result = guest_client_result_of(g, a, &u, fds, nr, &err);
 	if (!unpack_done(&u)) {
-		err_set(&err, ERR_PARSE, "the guest's answer breaks the rules");
+		err_set(&err, ERR_PARSE, "the guest sent an invalid answer");
 		guest_broken(g, "a damaged answer");
 	}
 	if (err.code)
@@ -478,7 +478,7 @@ static void guest_client_on_close(void *self, const struct err *err)
 	struct guest *g = self;
 	struct err closed = ERR_INIT;
 	if (!err)
-		err_set(&closed, ERR_CLOSED, "the guest of this box has ended");
+		err_set(&closed, ERR_CLOSED, "the guest of this sandbox has ended");
 	guest_client_end(g, err ? err : &closed);
 }
 
@@ -496,8 +496,7 @@ void guest_broken(struct guest *g, const char *what)
 	struct err err = ERR_INIT;
 	if (g->gone)
 		return;
-	err_set(&err, ERR_PARSE, "the guest sent %s: the sandbox can't be trusted after that",
-		what);
+	err_set(&err, ERR_PARSE, "the guest sent %s; the sandbox was stopped", what);
 	stream_free(&g->stream);
 	guest_client_end(g, &err);
 }

@@ -199,7 +199,7 @@ int guest_conn_dialled(struct guest *g, uint64_t id, struct err *err)
 {
 	int pair[2];
 	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, pair) < 0) {
-		err_sys(err, "cannot make a socket pair");
+		err_sys(err, "can't create a socket pair");
 		guest_send(g, GF_DROP, id, NULL);
 		return -1;
 	}
@@ -221,13 +221,13 @@ int guest_conn_listen(struct guest *g, uint64_t id, struct err *err)
 	CLEANUP(fd_close) int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 	if (fd < 0 || !mkdtemp(dir)) {
 		guest_send(g, GF_DROP, id, NULL);
-		return err_sys(err, "cannot make a listening socket");
+		return err_sys(err, "can't create a listening socket");
 	}
 	struct guest_conn *c = conn_new(g, id, -1);
 	c->dir = mem_strdup(dir);
 	struct sockaddr_un at = guest_conn_address(dir);
 	if (bind(fd, (struct sockaddr *)&at, sizeof at) < 0 || listen(fd, 256) < 0) {
-		err_sys(err, "cannot listen in '%s'", dir);
+		err_sys(err, "can't listen in '%s'", dir);
 		guest_conn_drop(c);
 		return -1;
 	}

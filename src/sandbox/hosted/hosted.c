@@ -216,7 +216,7 @@ static void hosted_end(void *self, const struct err *err)
 	}
 	if (f->another) {
 		struct err changes = ERR_INIT;
-		err_set(&changes, ERR_BUSY, "'%s': it changes while it is read", f->path);
+		err_set(&changes, ERR_BUSY, "'%s' changed while it was read", f->path);
 		file_end(f, NULL, &changes);
 		return;
 	}
@@ -398,14 +398,14 @@ static struct refusal *hosted_later(struct box *b, box_done_fn *done, void *self
 
 static void hosted_box_freeze(struct box *b, bool frozen, box_done_fn *done, void *self)
 {
-	err_set(&hosted_later(b, done, self)->err, ERR_UNSUPPORTED, "a box of %s cannot be %s",
+	err_set(&hosted_later(b, done, self)->err, ERR_UNSUPPORTED, "a sandbox of %s can't be %s",
 		b->driver->name, frozen ? "frozen" : "thawed");
 }
 
 static void hosted_box_listen(struct box *b, uint16_t port, box_done_fn *done, void *self)
 {
 	err_set(&hosted_later(b, done, self)->err, ERR_UNSUPPORTED,
-		"port %u: nothing here can listen inside a box of %s", port, b->driver->name);
+		"port %u: can't listen inside a sandbox of %s", port, b->driver->name);
 }
 
 /* --- ways in: the provider says at what address --- */
@@ -477,7 +477,7 @@ static void hosted_box_dial(struct box *b, uint16_t port, box_done_fn *done, voi
 		hosted_later(b, done, self)->err = r->why;
 	} else if (!r->of->port.has(r->of->port.self, "address")) {
 		err_set(&hosted_later(b, done, self)->err, ERR_UNSUPPORTED,
-			"port %u: %s has no way in to a port of a box", port, b->driver->name);
+			"port %u: %s can't connect to a port of a sandbox", port, b->driver->name);
 	} else {
 		struct dial *d = NEW(struct dial);
 		*d = (struct dial){ .remote = r, .port = port, .done = done, .self = self };

@@ -68,11 +68,11 @@ int hosted_book_open(struct book_entry **out, const char *provider, struct err *
 	CLEANUP(free_ptr) char *dir = hosted_book_folder();
 	CLEANUP(free_ptr) char *tag = hosted_book_random_name();
 	if (dir_make(dir, 0700, err) < 0)
-		return err_wrap(err, "cannot keep what is rented");
+		return err_wrap(err, "can't record the hosted sandbox");
 	struct book_entry *e = hosted_book_entry_of(dir, provider, tag);
 	CLEANUP(json_release) json_t *nothing = json_object();
 	if (hosted_book_lock(e, O_CREAT) != 0) {
-		err_sys(err, "cannot lock '%s'", e->lock_path);
+		err_sys(err, "can't lock '%s'", e->lock_path);
 		entry_free(e);
 		return -1;
 	}
@@ -124,7 +124,7 @@ char *hosted_book_owner(struct err *err)
 		buf_reset(&text);
 		return file_read(path, &text, 64, err) == 0 ? buf_take(&text) : NULL;
 	}
-	int rc = fd < 0 ? err_sys(err, "cannot make '%s'", path)
+	int rc = fd < 0 ? err_sys(err, "can't create '%s'", path)
 			: fd_write_all(fd, name, strlen(name), err);
 	fd_close(&fd);
 	return rc == 0 ? mem_strdup(name) : NULL;

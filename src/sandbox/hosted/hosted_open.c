@@ -154,8 +154,8 @@ static void given_back(struct remote *r, bool gone, const struct err *err)
 	struct err why = ERR_INIT;
 	if (!gone)
 		err_set(&why, err->code,
-			"the box '%s' (%s) may still be there and cost: %s; 'sandglass sandbox exec --backend %s -- true' (any session there) "
-			"tries to give it back, 'sandglass prune --boxes' says whether it is still there",
+			"can't close the hosted sandbox '%s' (%s); it may still cost money: %s; the next "
+			"session with --backend %s tries again; 'sandglass prune --boxes' lists what is left",
 			r->name,
 			json_str(r->rest ? json_array_get(r->rest, 0) : r->box, "id",
 				 "another with its tag"),
@@ -209,7 +209,8 @@ static void hosted_open_fail(struct remote *r, const struct err *err)
 	if (r->doubtful) {
 		CLEANUP(free_ptr) char *said = mem_strdup(r->why.text);
 		err_set(&r->why, r->why.code,
-			"%s; a box may have been made all the same, and cost: the next one that is opened there gives it back",
+			"%s; a hosted sandbox may exist and cost money; the next session with this backend "
+			"closes it",
 			said);
 	}
 	hosted_book_close(&r->book, !r->doubtful);
@@ -240,8 +241,8 @@ static void tell_skew(struct remote *r)
 {
 	CLEANUP(free_ptr)
 	char *line = mem_printf(
-		"the clock of box '%s' is %lld s %s this machine's: times of its files, certificates and tokens "
-		"are off there by as much",
+		"the clock of sandbox '%s' is %lld s %s the host's; times of files, certificates, "
+		"and tokens differ by as much",
 		r->name, llabs(r->skew_s), r->skew_s < 0 ? "behind" : "ahead of");
 	hosted_open_say(r, line);
 }
@@ -293,7 +294,8 @@ static bool setup_line(void *self, char kind, const char *text, size_t len)
 	if (kind == 'z')
 		r->has_gzip = true;
 	if (kind == '!')
-		err_set(&r->why, ERR_UNSUPPORTED, "box '%s' of %s: %s", r->name, r->of->name, text);
+		err_set(&r->why, ERR_UNSUPPORTED, "sandbox '%s' of %s: %s", r->name, r->of->name,
+			text);
 	return kind == '.' || kind == '!';
 }
 
@@ -310,12 +312,13 @@ static void setup_end(void *self, const struct err *err)
 		r->why = *err;
 	else if (!r->why.code &&
 		 (!r->setup_done || sscanf(r->setup_done, "%d %lld%n", &uid, &at, &used) < 2))
-		err_set(&r->why, ERR_PARSE, "box '%s' of %s does not say who it is: %s", r->name,
+		err_set(&r->why, ERR_PARSE,
+			"sandbox '%s' of %s: expected its system and user, got: %s", r->name,
 			r->of->name, r->setup_done ? r->setup_done : "nothing");
 	else if (!r->why.code && r->setup_done[used])
 		err_set(&r->why, ERR_UNSUPPORTED,
-			"box '%s' of %s lacks programs that we need:%s (choose another image)",
-			r->name, r->of->name, r->setup_done + used);
+			"sandbox '%s' of %s: missing programs:%s; choose another image", r->name,
+			r->of->name, r->setup_done + used);
 	if (r->why.code) {
 		struct err why = r->why;
 		r->dead = false;
@@ -352,7 +355,7 @@ static void on_keep(void *self, const json_t *box)
 	json_decref(r->box);
 	r->box = json_deep_copy(box);
 	if (hosted_book_put(r->book, box, &r->why) < 0)
-		err_wrap(&r->why, "the id of the box cannot be kept");
+		err_wrap(&r->why, "can't record the id of the sandbox");
 }
 
 static void hosted_open_stands(struct remote *r, const json_t *box)
@@ -413,7 +416,7 @@ static void hosted_open_on_opened(void *self, const json_t *box, const struct er
 	struct remote *r = self;
 	r->op = NULL;
 	if (!err && !json_str(box, "id", NULL)) {
-		err_set(&r->why, ERR_PARSE, "%s has opened a box without an id", r->of->name);
+		err_set(&r->why, ERR_PARSE, "%s opened a sandbox without an id", r->of->name);
 		err = &r->why;
 	}
 	if (!err) {
@@ -555,8 +558,9 @@ static int check_env(const struct box_opts *o, const char *word, struct err *err
 		return 0;
 	return err_set(
 		err, ERR_DENIED,
-		"'%s' looks like a credential, and this sandbox is on a provider's machine: keep it in the provider's "
-		"vault and name it (options = { secrets = { %s = \"its name there\" } }), or expose = { \"env:%s\" }",
+		"'%s' looks like a credential, and this sandbox is on a provider's host; use the "
+		"provider's vault (options = { secrets = { %s = \"NAME\" } }), or expose = { "
+		"\"env:%s\" }",
 		name, name, name);
 }
 
@@ -627,11 +631,11 @@ static int hosted_open_take_opts(struct remote *r, const struct box_opts *o, str
 {
 	const char *idle = json_str(o->driver, "idle", NULL);
 	if (idle && strcmp(idle, "pause") != 0 && strcmp(idle, "close") != 0)
-		return err_set(err, ERR_SCRIPT, "idle must be \"pause\" or \"close\", not '%s'",
+		return err_set(err, ERR_SCRIPT, "idle: expected \"pause\" or \"close\", got '%s'",
 			       idle);
 	r->ttl_s = json_int(o->driver, "ttl", TTL_S);
 	if (r->ttl_s < 30 || r->ttl_s > 86400)
-		return err_set(err, ERR_SCRIPT, "ttl must be from 30 to 86400 seconds, not %lld",
+		return err_set(err, ERR_SCRIPT, "ttl: expected 30 to 86400 seconds, got %lld",
 			       (long long)r->ttl_s);
 	for (size_t i = 0; o->env && o->env[i]; i++) {
 		if (check_env(o, o->env[i], err) < 0)

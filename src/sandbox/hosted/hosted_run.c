@@ -372,7 +372,7 @@ void hosted_runs_slept(struct remote *remote)
 {
 	struct err why = ERR_INIT;
 	err_set(&why, ERR_CLOSED,
-		"box '%s' was put to sleep, and where it is rented no process outlives that: open another shell",
+		"sandbox '%s' was paused, which ends its processes; open another shell",
 		remote->name);
 	for (struct run *r; (r = hosted_run_parked(remote->runs));) {
 		script_cancel(&r->script);
@@ -399,9 +399,8 @@ static void input_sent(void *self, const struct err *err)
 	/* the bytes it has read are unknown, and it would wait for the others */
 	if (err && !r->ended) {
 		CLEANUP(free_ptr)
-		char *line = mem_printf(
-			"sandglass: its input cannot be brought to it, so it is killed: %s\n",
-			err->text);
+		char *line = mem_printf("sandglass: killed, since its input can't be sent: %s\n",
+					err->text);
 		r->unfed = true;
 		if (!r->freed)
 			r->ops->on_output(r->self, stream_of(r, true), line, strlen(line));
@@ -462,7 +461,7 @@ static void hosted_run_refuse(struct run *r)
 {
 	struct err why = ERR_INIT;
 	errno = E2BIG;
-	err_sys(&why, "cannot run the command");
+	err_sys(&why, "can't run the command");
 	if (r->ops->on_lost)
 		r->ops->on_lost(r->self, &why);
 	hosted_run_finish(r, 126, 0, false);

@@ -128,8 +128,8 @@ static void hosted_script_on_done(void *self, const json_t *value, const struct 
 	if (err)
 		why = *err;
 	else
-		err_set(&why, ERR_IO, "the box's shell broke off%s%s", s->noise.len ? ": " : "",
-			buf_cstr(&s->noise));
+		err_set(&why, ERR_IO, "the shell of the sandbox ended%s%s",
+			s->noise.len ? ": " : "", buf_cstr(&s->noise));
 	if (why.code == ERR_CLOSED) {
 		struct remote *r = s->remote;
 		set_dead(r, &why);

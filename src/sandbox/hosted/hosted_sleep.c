@@ -79,7 +79,7 @@ static void on_awake(void *self, const json_t *value, const struct err *err)
 	r->sleep_op = NULL;
 	if (err) {
 		why = *err;
-		err_wrap(&why, "box '%s' does not wake", r->name);
+		err_wrap(&why, "can't resume sandbox '%s'", r->name);
 		hosted_died(r, &why);
 		return;
 	}

@@ -48,7 +48,7 @@ static void hosted_tree_on_exit_(void *self, int code, int signal, bool lost, in
 	struct err err = ERR_INIT;
 	(void)left;
 	if (lost) {
-		err_set(&err, ERR_CLOSED, "the files of the box cannot be reached%s%.300s",
+		err_set(&err, ERR_CLOSED, "can't reach the files of the sandbox%s%.300s",
 			t->err.len ? ": " : "", buf_cstr(&t->err));
 		t->done(t->done_self, NULL, 0, &err);
 	} else {
@@ -113,7 +113,7 @@ static void hosted_tree_make_files(void *self)
 	r->layers.copy = true;
 	if (layers_scan(&r->layers, &r->why) == 0) {
 		if (folder_fill(r->folder, &r->layers, &r->why) < 0)
-			err_wrap(&r->why, "cannot copy the workspace for the box");
+			err_wrap(&r->why, "can't copy the workspace for the sandbox");
 	}
 }
 
@@ -179,7 +179,7 @@ static void hosted_tree_push(void *self)
 {
 	struct remote *r = self;
 	if (mirror_push(r->mirror, &r->why) < 0)
-		err_wrap(&r->why, "cannot send the workspace to the box");
+		err_wrap(&r->why, "can't send the workspace to the sandbox");
 }
 
 static void on_tool_there(void *self, json_t *result, const struct err *err)
@@ -188,7 +188,7 @@ static void on_tool_there(void *self, json_t *result, const struct err *err)
 	(void)result;
 	if (err) {
 		r->why = *err;
-		err_wrap(&r->why, "our program cannot be put into the box");
+		err_wrap(&r->why, "can't copy the guest program into the sandbox");
 		hosted_tree_files_there(r);
 		return;
 	}
@@ -254,7 +254,7 @@ static int hosted_tree_fresh(struct box *b, bool ended, struct err *err)
 	if (same)
 		return 0;
 	if (mirror_pull(r->mirror, ended, err) < 0)
-		return err_wrap(err, "the files of the box");
+		return err_wrap(err, "files of the sandbox");
 	r->pulled = changes;
 	return 0;
 }

@@ -138,16 +138,15 @@ static bool check_namespaces(json_t *list)
 	size_t step = t.step > 0 && (size_t)t.step < ARRAY_LEN(what) ? (size_t)t.step : 0;
 	CLEANUP(buf_release) struct buf knob = BUF_INIT;
 	struct err ignored = ERR_INIT;
-	const char *fix =
-		"in a container: start it with --security-opt seccomp=unconfined and apparmor=unconfined, or "
-		"accept profile reduced";
+	const char *fix = "in a container: start it with --security-opt seccomp=unconfined and "
+			  "apparmor=unconfined, or use --accept reduced";
 	if (t.step == STEP_UNSHARE &&
 	    file_read("/proc/sys/kernel/unprivileged_userns_clone", &knob, 16, &ignored) == 0 &&
 	    *buf_cstr(&knob) == '0')
 		fix = "sysctl kernel.unprivileged_userns_clone=1";
 	else if (t.step == STEP_CLONE)
-		fix = "run it as an ordinary user, or, in a container, start that with --cap-add SYS_ADMIN and seccomp=unconfined, or accept "
-		      "profile reduced";
+		fix = "run it as an ordinary user; or start the container with --cap-add SYS_ADMIN and "
+		      "seccomp=unconfined; or use --accept reduced";
 	else if (t.step == STEP_MAP || t.step == STEP_TMPFS)
 		fix = "an AppArmor profile with 'userns,' for sandglass and bwrap (src/sandbox/README.md has one), or for all "
 		      "programs: sysctl kernel.apparmor_restrict_unprivileged_userns=0";
@@ -199,7 +198,7 @@ static bool check_bwrap(json_t *list)
 	struct stat st;
 	if (ok && stat(path, &st) == 0 && (st.st_mode & S_ISUID))
 		probe_check(list, "bubblewrap set-uid", false, path,
-			    "a set-uid bubblewrap adds privilege that boxes do not need",
+			    "a set-uid bubblewrap adds privileges that sandboxes don't need",
 			    "chmod u-s");
 	probe_check(list, "bubblewrap", ok, *text ? text : "not found",
 		    "version 0.8 or later is needed", "apt install bubblewrap");
@@ -212,7 +211,7 @@ static void check_landlock(json_t *list)
 	char text[32];
 	snprintf(text, sizeof(text), "ABI %d", abi > 0 ? abi : 0);
 	probe_check(list, "landlock", abi >= 1, text,
-		    "the kernel has no landlock: commands have the mounts as their only wall",
+		    "the kernel has no landlock: the mounts are the only isolation of files",
 		    "boot with lsm=landlock,...");
 }
 
@@ -221,7 +220,8 @@ static void check_trace(json_t *list)
 	uint32_t notify = SECCOMP_RET_USER_NOTIF;
 	bool can = syscall(SYS_seccomp, SECCOMP_GET_ACTION_AVAIL, 0, &notify) == 0;
 	probe_check(
-		list, "tracing", can, can ? "programs and connections of a box, by seccomp" : "no",
+		list, "tracing", can,
+		can ? "programs and connections of a sandbox, by seccomp" : "no",
 		"the kernel hands over no calls (seccomp user notification): with trace = \"exec\" nothing is seen, hold_exec refuses",
 		"Linux 5.9 or later; in a container: --security-opt seccomp=unconfined");
 }
@@ -245,12 +245,14 @@ static bool check_cgroups(json_t *list)
 	ssize_t n = fd < 0 ? 0 : read(fd, text, sizeof(text) - 1);
 	text[n > 0 ? n : 0] = 0;
 	v2 = strstr(text, "memory") && strstr(text, "pids") && cgroup_writable("/sys/fs/cgroup");
-	probe_check(list, "cgroups", v1 || v2,
-		    v1	 ? "v1"
-		    : v2 ? "v2"
-			 : "none that we may write",
-		    "memory is bounded for each process only (profile best effort)",
-		    "systemd-run --user --scope -p Delegate=yes sandglass ...");
+	probe_check(
+		list, "cgroups", v1 || v2,
+		v1   ? "v1"
+		: v2 ? "v2"
+		     : "no writable cgroup",
+		"the memory limit holds for each process, not for the whole sandbox (isolation level "
+		"best effort)",
+		"systemd-run --user --scope -p Delegate=yes sandglass ...");
 	return v1 || v2;
 }
 
@@ -292,12 +294,12 @@ static struct tried try_idmap(void)
 static void check_root(json_t *list)
 {
 	if (geteuid() != 0) {
-		probe_check(list, "runs as", true, "an ordinary user: boxes have your uid, mapped",
-			    NULL, NULL);
+		probe_check(list, "runs as", true,
+			    "an ordinary user: sandboxes have your uid, mapped", NULL, NULL);
 		return;
 	}
 	struct tried t = try_in_child(try_idmap);
-	probe_check(list, "runs as", true, "root: boxes get a uid of their own", NULL, NULL);
+	probe_check(list, "runs as", true, "root: each sandbox has a uid of its own", NULL, NULL);
 	probe_check(list, "idmapped mounts", t.step == 0, t.step == 0 ? "yes" : "no",
 		    "a repository of another owner is read only in the sandbox",
 		    "a kernel of 5.19 or later and a file system that can");
@@ -307,7 +309,7 @@ static void check_fanotify(json_t *list)
 {
 	int fd = fanotify_init(FAN_CLASS_NOTIF | FAN_CLOEXEC | FAN_REPORT_DFID_NAME, O_RDONLY);
 	probe_check(list, "change hint", true,
-		    fd >= 0 ? "fanotify" : "inotify on the box's own folders", NULL, NULL);
+		    fd >= 0 ? "fanotify" : "inotify on the sandbox's own directories", NULL, NULL);
 	fd_close(&fd);
 }
 
@@ -344,11 +346,11 @@ static void check_sizes(json_t *list)
 		size_words((uint64_t)vfs.f_bavail * vfs.f_frsize, size);
 		snprintf(text, sizeof(text), "%.60s, %s free", at, size);
 		probe_check(
-			list, "state folder", !overlay && !nfs && mib >= 256, text,
-			overlay ? "it lies on an overlay, which cannot be the upper of another"
-			: nfs	? "it lies on a network file system"
+			list, "state directory", !overlay && !nfs && mib >= 256, text,
+			overlay ? "it is on an overlay, which can't be the upper layer of another"
+			: nfs	? "it is on a network file system"
 				: "less than 256 MiB",
-			"set XDG_STATE_HOME to a folder on a local disk (in a container: a volume)");
+			"set XDG_STATE_HOME to a directory on a local disk (in a container: a volume)");
 	}
 }
 
@@ -378,8 +380,7 @@ json_t *probe_process(void)
 					  : "");
 	if (!box) {
 		json_put_str(out, "why",
-			     spaces ? "bubblewrap is missing"
-				    : "this place gives us no namespaces");
+			     spaces ? "bubblewrap is missing" : "this host permits no namespaces");
 		json_put_str(out, "fix",
 			     spaces ? "apt install bubblewrap"
 				    : "see the check 'namespaces', or --accept reduced");

@@ -58,7 +58,7 @@ static void process_refuse(struct process_box *p, box_done_fn *done, void *self,
 static void process_say_dead(struct process_box *p, box_done_fn *done, void *self)
 {
 	process_refuse(p, done, self, ERR_CLOSED,
-		       p->cell && p->cell->why.code ? p->cell->why.text : "the box has died");
+		       p->cell && p->cell->why.code ? p->cell->why.text : "the sandbox has died");
 }
 
 /* --- runs --- */
@@ -171,7 +171,7 @@ static void process_box_listen(struct box *b, uint16_t port, box_done_fn *done, 
 	struct guest *g = guest_of(p);
 	if (p->reduced)
 		process_refuse(p, done, self, ERR_UNSUPPORTED,
-			       "profile reduced has no network of its own to listen in");
+			       "isolation level reduced has no network of its own to listen in");
 	else if (g)
 		guest_listen(g, port, done, self);
 	else
@@ -184,7 +184,7 @@ static void process_box_dial(struct box *b, uint16_t port, box_done_fn *done, vo
 	struct guest *g = guest_of(p);
 	if (p->reduced)
 		process_refuse(p, done, self, ERR_UNSUPPORTED,
-			       "profile reduced has no network of its own to connect to");
+			       "isolation level reduced has no network of its own to connect to");
 	else if (g)
 		guest_dial(g, port, done, self);
 	else
@@ -303,7 +303,7 @@ int process_box_keeper_pid(const struct box *b)
 
 const struct driver driver_process = {
 	.name = "process",
-	.about = "bubblewrap, overlay, seccomp, landlock and cgroups on this machine",
+	.about = "bubblewrap, overlay, seccomp, landlock, and cgroups on the host",
 	.caps = CAP_STREAMS | CAP_STDIN | CAP_SIGNAL | CAP_PTY | CAP_FREEZE | CAP_SNAPSHOT |
 		CAP_FORK | CAP_LISTEN | CAP_DIAL | CAP_PREPARE | CAP_WATCH | CAP_TRACE | CAP_SHELL,
 	.probe = probe_process,

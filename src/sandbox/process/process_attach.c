@@ -161,7 +161,7 @@ static void make_copies(void *self)
 				return;
 			if (stat(l->host_dir, &st) < 0 || chmod(half, st.st_mode & 0777) < 0 ||
 			    rename(half, made) < 0) {
-				err_sys(&p->failed, "cannot make '%s'", made);
+				err_sys(&p->failed, "can't create '%s'", made);
 				return;
 			}
 		}
@@ -176,7 +176,7 @@ static void on_copy_tree(void *self, json_t *body, int *fds, size_t nr, const st
 	if (p->dead || p->reduced)
 		return;
 	if (!body || nr != (launcher_info(launcher_current())->root ? 1 : 0)) {
-		err_set(&odd, ERR_PARSE, "the launcher gave no folder");
+		err_set(&odd, ERR_PARSE, "the launcher sent no directory");
 		open_failed(p, err ? err : &odd);
 		return;
 	}
@@ -257,7 +257,7 @@ static void process_open_on_trees(void *self, json_t *body, int *fds, size_t nr,
 		return;
 	if (!body || p->nr_fds + nr > ARRAY_LEN(p->fds)) {
 		struct err odd = ERR_INIT;
-		err_set(&odd, ERR_FULL, "too many folders for one box");
+		err_set(&odd, ERR_FULL, "too many directories for one sandbox");
 		open_failed(p, err ? err : &odd);
 		return;
 	}
@@ -284,7 +284,7 @@ static void on_more(void *self, json_t *body, int *fds, size_t nr, const struct 
 	if (p->dead || p->reduced)
 		return;
 	if (!body || p->nr_fds + nr > ARRAY_LEN(p->fds)) {
-		err_set(&odd, ERR_FULL, "too many folders for one box");
+		err_set(&odd, ERR_FULL, "too many directories for one sandbox");
 		open_failed(p, err ? err : &odd);
 		return;
 	}

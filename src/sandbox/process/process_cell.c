@@ -62,7 +62,7 @@ static void keeper_closed(void *self, const struct err *err)
 	struct err why = ERR_INIT;
 	rpc_free(&c->keeper);
 	(void)err;
-	err_set(&why, ERR_CLOSED, "the keeper of the box has died");
+	err_set(&why, ERR_CLOSED, "the keeper of the sandbox has died");
 	process_cell_fail(c, &why);
 }
 
@@ -70,7 +70,7 @@ static void keeper_other(void *self, unsigned type, json_t *body)
 {
 	struct cell *c = self;
 	if (type == KEEPER_GONE)
-		log_debug("box %llu: bubblewrap ended with %d, signal %d",
+		log_debug("sandbox %llu: bubblewrap ended with %d, signal %d",
 			  (unsigned long long)c->box, (int)json_int(body, "code", 0),
 			  (int)json_int(body, "signal", 0));
 }
@@ -108,7 +108,7 @@ static void guest_ready(void *self, const struct guest_info *info)
 	struct err why = ERR_INIT;
 	if (!info->init) {
 		err_set(&why, ERR_DENIED,
-			"the guest is not alone in a process namespace of its own");
+			"the guest is not the first process of its own process namespace");
 		process_cell_fail(c, &why);
 		return;
 	}
@@ -122,7 +122,7 @@ static void guest_gone(void *self, const struct err *err)
 	guest_free(&c->guest);
 	if (c->start) /* bubblewrap has failed: the keeper's answer says why */
 		return;
-	err_set(&why, ERR_CLOSED, "the box has died: %.300s", err->text);
+	err_set(&why, ERR_CLOSED, "the sandbox has died: %.300s", err->text);
 	process_cell_fail(c, &why);
 }
 
@@ -145,7 +145,7 @@ static void process_cell_on_started(void *self, json_t *body, int *fds, size_t n
 	json_release(&c->start);
 	if (!body || nr != 1) {
 		struct err odd = ERR_INIT;
-		err_set(&odd, ERR_PARSE, "the keeper gave no pidfd");
+		err_set(&odd, ERR_PARSE, "the keeper sent no process descriptor");
 		process_cell_fail(c, err ? err : &odd);
 		return;
 	}
@@ -256,7 +256,7 @@ static void on_keeper(void *self, json_t *body, int *fds, size_t nr, const struc
 	struct cell *c = self;
 	struct err odd = ERR_INIT;
 	if (!body || nr != 4) {
-		err_set(&odd, ERR_PARSE, "the launcher gave no channels to a keeper");
+		err_set(&odd, ERR_PARSE, "the launcher sent no channels to a keeper");
 		process_cell_fail(c, err ? err : &odd);
 		return;
 	}
@@ -409,7 +409,7 @@ static void namespace_empty(void *self, int fd, unsigned events)
 static void process_cell_close_late(void *self)
 {
 	struct cell *c = self;
-	log_warn("box %llu: something of it does not end", (unsigned long long)c->box);
+	log_warn("sandbox %llu: some of its processes don't end", (unsigned long long)c->box);
 	close_end(c, false);
 }
 

@@ -46,7 +46,7 @@ static void read_content(void *self)
 	CLEANUP(buf_release) struct buf data = BUF_INIT;
 	struct stat st;
 	if (fstat(a->fd, &st) < 0 || !S_ISREG(st.st_mode)) {
-		err_set(&a->err, ERR_INVALID, "not an ordinary file");
+		err_set(&a->err, ERR_INVALID, "not a regular file");
 		return;
 	}
 	while (data.len < a->max) {
@@ -56,7 +56,7 @@ static void read_content(void *self)
 		if (n < 0 && errno == EINTR)
 			continue;
 		if (n < 0) {
-			err_sys(&a->err, "cannot read the file");
+			err_sys(&a->err, "can't read the file");
 			return;
 		}
 		if (n == 0)
@@ -74,7 +74,7 @@ static void on_file(void *self, json_t *body, int *fds, size_t nr, const struct 
 		if (err)
 			a->err = *err;
 		else
-			err_set(&a->err, ERR_PARSE, "the keeper gave no file");
+			err_set(&a->err, ERR_PARSE, "the keeper sent no file");
 		process_files_ask_end(a);
 		return;
 	}
@@ -114,7 +114,7 @@ static void process_files_look(struct box *b, const char *path, const char *as, 
 	}
 	if (p->dead || !p->cell || !p->cell->keeper) {
 		struct err err = ERR_INIT;
-		err_set(&err, ERR_CLOSED, "the box has died");
+		err_set(&err, ERR_CLOSED, "the sandbox has died");
 		process_answer(p->loop, done, self, NULL, &err);
 		return;
 	}
@@ -152,14 +152,14 @@ void process_write(struct box *b, const char *path, const void *data, size_t len
 		return;
 	}
 	if (p->dead || !p->cell || !p->cell->keeper) {
-		err_set(&err, ERR_CLOSED, "the box has died");
+		err_set(&err, ERR_CLOSED, "the sandbox has died");
 		process_answer(p->loop, done, self, NULL, &err);
 		return;
 	}
 	int fd = memfd_create("content", MFD_CLOEXEC);
 	if (fd < 0 || fd_write_all(fd, data, len, &err) < 0) {
 		if (!err.code)
-			err_sys(&err, "cannot make a memory file");
+			err_sys(&err, "can't create a memory file");
 		fd_close(&fd);
 		process_answer(p->loop, done, self, NULL, &err);
 		return;

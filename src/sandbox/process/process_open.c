@@ -215,7 +215,7 @@ static void maybe_confine(struct process_box *p)
 	if (p->dead || p->confining || !p->attached || !p->cell || !p->cell->ready)
 		return;
 	struct err gone = ERR_INIT;
-	err_set(&gone, ERR_CLOSED, "the box has died while it was opened");
+	err_set(&gone, ERR_CLOSED, "the sandbox died while it was opened");
 	p->confining = true;
 	if (!p->cell->guest)
 		open_failed(p, &gone);
@@ -256,7 +256,7 @@ static int put_git(struct process_box *p, size_t i, struct err *err)
 		    layers_git(&p->layers, i, half, &owner, err) < 0)
 			return -1;
 		if ((info->root && chown(half, owner.uid, owner.gid) < 0) || rename(half, made) < 0)
-			return err_sys(err, "cannot make '%s'", made);
+			return err_sys(err, "can't create '%s'", made);
 	}
 	w->git = take(&made);
 	return 0;
@@ -346,11 +346,12 @@ static void cell_gone(void *self, const struct err *err)
 	struct err why = *err;
 	if (why.code != ERR_CLOSED && p->accept_reduced && p->own_below)
 		err_set(&why, why.code,
-			"%.300s; level reduced can't hide sandglass's own directories below a root",
+			"%.300s; isolation level reduced can't hide sandglass's own directories below a root",
 			err->text);
 	else if (why.code != ERR_CLOSED && !p->accept_reduced &&
 		 launcher_info(launcher_current())->root)
-		err_set(&why, why.code, "%.300s; profile reduced is possible (--accept reduced)",
+		err_set(&why, why.code,
+			"%.300s; isolation level reduced is possible (--accept reduced)",
 			err->text);
 	open_failed(p, &why);
 }
@@ -444,7 +445,7 @@ struct box *process_open(struct loop *l, const struct box_opts *o, box_done_fn *
 	p->accept_reduced = o->accept_reduced;
 	profile_limits(&p->limits);
 	if (layers_check(o, err) < 0 ||
-	    (!la && err_set(err, ERR_INVALID, "the launcher has not been started"))) {
+	    (!la && err_set(err, ERR_INVALID, "the launcher is not running"))) {
 		loop_defer(l, process_open_fail_early, p);
 		return &p->b;
 	}

@@ -235,7 +235,7 @@ static void on_guest(void *self, json_t *body, int *fds, size_t nr, const struct
 		if (err)
 			why = *err;
 		else
-			err_set(&why, ERR_PARSE, "the launcher gave no pidfd");
+			err_set(&why, ERR_PARSE, "the launcher sent no process descriptor");
 		process_reduced_finish(r, NULL, &why);
 		return;
 	}
@@ -259,7 +259,7 @@ static int process_reduced_launch(struct reduced *r, struct err *err)
 			   fds + 1, err) < 0)
 		return -1;
 	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) < 0)
-		return err_sys(err, "cannot make a socket for the box");
+		return err_sys(err, "can't create a socket for the sandbox");
 	fds[0] = pair[1];
 	if (fd_nonblock(pair[0], err) < 0)
 		log_warn("%s", err->text);

@@ -13,7 +13,7 @@
 static void process_stage_failed(struct stage *s, enum stage_step how, const struct err *err)
 {
 	s->step = how;
-	log_debug("folders ahead: %s", err ? err->text : "an odd answer");
+	log_debug("directories ahead: %s", err ? err->text : "an odd answer");
 }
 
 static void process_stage_on_attached(void *self, json_t *body, int *fds, size_t nr,
@@ -131,7 +131,7 @@ void stage_free(struct stage **at)
 		fd_close(&s->fds[i]);
 	json_release(&s->trees);
 	if (s->dir && dir_remove(s->dir, &err) < 0)
-		log_debug("folders ahead: %s", err.text);
+		log_debug("directories ahead: %s", err.text);
 	free(s->dir);
 	free(s);
 }

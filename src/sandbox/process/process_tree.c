@@ -49,7 +49,7 @@ static json_t *process_tree_talk(struct cell *c, uint16_t type, const json_t *bo
 		rc = frame_recv(c->worker, KEEPER_MAX_BODY, &f, &in, got, &nr, err);
 	pthread_mutex_unlock(&c->lock);
 	if (rc < 0) {
-		err_set(err, ERR_CLOSED, "the keeper of the box has died");
+		err_set(err, ERR_CLOSED, "the keeper of the sandbox has died");
 		return NULL;
 	}
 	json_t *answer = NULL;
@@ -59,7 +59,7 @@ static json_t *process_tree_talk(struct cell *c, uint16_t type, const json_t *bo
 		answer = json_parse(f.body, f.len, "keeper's answer", err);
 	bool keep = answer && fd_out && nr == 1;
 	if (answer && fd_out && !keep) {
-		err_set(err, ERR_PARSE, "the keeper gave no descriptor");
+		err_set(err, ERR_PARSE, "the keeper sent no descriptor");
 		json_release(&answer);
 	}
 	if (keep)
@@ -74,7 +74,7 @@ static json_t *ask_layer(struct box *b, size_t i, const char *which, struct err 
 	struct process_box *p = process_tree_of(b);
 	int layer = layer_at(p, i);
 	if (layer < 0) {
-		err_set(err, ERR_INVALID, "the box has no repository %zu", i);
+		err_set(err, ERR_INVALID, "the sandbox has no repository %zu", i);
 		return NULL;
 	}
 	json_t *body = json_object();
@@ -124,7 +124,8 @@ static json_t *process_tree_list(struct box *b, size_t i, const char *which, con
 	if (!body)
 		return NULL;
 	if (p->reduced) {
-		err_set(err, ERR_UNSUPPORTED, "profile reduced: root can't list this directory");
+		err_set(err, ERR_UNSUPPORTED,
+			"isolation level reduced: root can't list this directory");
 		return NULL;
 	}
 	json_put_bytes(body, "path", path, strlen(path));
@@ -146,7 +147,7 @@ static int process_tree_apply(struct box *b, size_t i, const char *plan, size_t 
 					 layer_name(p, i), plan, len, fds, nr_fds, err);
 	CLEANUP(fd_close) int memfd = memfd_create("plan", MFD_CLOEXEC);
 	if (memfd < 0)
-		return err_sys(err, "cannot make a memory file");
+		return err_sys(err, "can't create a memory file");
 	if (fd_write_all(memfd, plan, len, err) < 0)
 		return -1;
 	int *all = mem_calloc(nr_fds + 1, sizeof(*all));

@@ -122,9 +122,10 @@ void pyodide_failed(struct pyodide *p, const char *said)
 	/* it walks the machine's own paths */
 	bool reduced = p->in && strcmp(p->in->profile, "reduced") == 0;
 	telling_line(said, line, sizeof(line));
-	err_set(&err, ERR_UNSUPPORTED, "backend pyodide: %.80s does not bring up %.120s: %s%s",
-		p->place.node, p->place.package, *line ? line : "it ends without a word",
-		reduced ? "; in profile reduced everybody must be able to read both" : "");
+	err_set(&err, ERR_UNSUPPORTED, "backend pyodide: %.80s can't start %.120s: %s%s",
+		p->place.node, p->place.package, *line ? line : "it ended without output",
+		reduced ? "; with isolation level reduced, every user must be able to read both"
+			: "");
 	pyodide_fail(p, &err);
 }
 
@@ -138,10 +139,8 @@ void pyodide_ready(struct pyodide *p)
 		lacks,
 		json_string(
 			"Python alone: no shell, no other programs, no processes, no threads, no sockets"));
-	json_array_append_new(
-		lacks,
-		json_string(
-			"Python sees names of files that are not UTF-8 as others, and cannot open them"));
+	json_array_append_new(lacks,
+			      json_string("Python can't open files whose names are not UTF-8"));
 	json_put_str(p->result, "pyodide", p->place.version);
 	json_put_str(p->result, "package", p->place.package);
 	p->open = true;
@@ -151,7 +150,7 @@ void pyodide_ready(struct pyodide *p)
 
 static void pyodide_too_late(void *self)
 {
-	CLEANUP(free_ptr) char *said = mem_printf("it has said nothing for %d s", LATE_MS / 1000);
+	CLEANUP(free_ptr) char *said = mem_printf("no output for %d s", LATE_MS / 1000);
 	struct pyodide *p = self;
 	pyodide_spare_end(p);
 	if (p->making)
@@ -270,16 +269,18 @@ static int pyodide_take_opts(struct pyodide *p, const struct box_opts *o, struct
 		for (size_t i = 0; i < ARRAY_LEN(known); i++)
 			good |= strcmp(name, known[i]) == 0;
 		if (!good)
-			return err_set(err, ERR_INVALID,
-				       "backend pyodide has no option '%.60s' (package, node)",
-				       name);
+			return err_set(
+				err, ERR_INVALID,
+				"backend pyodide: unknown option '%.60s'; known: package, node",
+				name);
 	}
 	if (o->net || o->nr_hosts || json_array_size(o->proxies))
 		return err_set(err, ERR_UNSUPPORTED,
-			       "backend pyodide has no sockets: leave out net and proxies");
+			       "backend pyodide has no sockets; remove 'net' and 'proxies'");
 	if (o->nr_roots)
-		return err_set(err, ERR_UNSUPPORTED,
-			       "backend pyodide runs no programs: 'roots' are for process boxes");
+		return err_set(
+			err, ERR_UNSUPPORTED,
+			"backend pyodide: option 'roots' is not supported, since it runs no programs");
 	for (size_t i = 0; o->env && o->env[i]; i++)
 		strv_push(&p->env, o->env[i]);
 	return pyodide_find(o->driver, &p->place, err) < 0 ? -1 : pyodide_store(&p->place, err);
@@ -298,7 +299,8 @@ static int check_node(const char *folder, struct err *err)
 		return 0;
 	return err_set(
 		err, ERR_INVALID,
-		"backend pyodide: node in '%.200s' would show the box your home; put it in a folder of its own",
+		"backend pyodide: node in '%.200s' would show your home directory to the sandbox; "
+		"put node in a directory of its own",
 		folder);
 }
 
@@ -400,7 +402,7 @@ static void pyodide_say_refusal(void *self)
 {
 	struct refusal *r = self;
 	struct err err = ERR_INIT;
-	err_set(&err, ERR_UNSUPPORTED, "a pyodide box has no sockets, so no ports");
+	err_set(&err, ERR_UNSUPPORTED, "backend pyodide has no sockets and no ports");
 	r->done(r->self, NULL, &err);
 	free(r);
 }
@@ -459,7 +461,7 @@ static const struct box_tree_ops pyodide_tree = {
 
 const struct driver driver_pyodide = {
 	.name = "pyodide",
-	.about = "Python alone, in WebAssembly, in a process box without a network",
+	.about = "Python only, in WebAssembly, in a process sandbox without a network",
 	.caps = CAP_STREAMS | CAP_STDIN | CAP_SIGNAL | CAP_PTY | CAP_FREEZE | CAP_SNAPSHOT |
 		CAP_FORK | CAP_WATCH,
 	.probe = pyodide_probe,

@@ -71,7 +71,8 @@ static int find_node(const char *named, struct pyodide_place *out, struct err *e
 			       named);
 	return err_set(
 		err, ERR_NOENT,
-		"backend pyodide needs node 20 or later: none is in PATH; install it, or name one with node =");
+		"backend pyodide: node 20 or later not found in PATH; install it, or name it with "
+		"node =");
 }
 
 /* The directory two above a program: /usr/local of /usr/local/bin/node. */
@@ -114,8 +115,8 @@ static int find_package(const char *named, struct pyodide_place *out, struct err
 	out->package = named ? pyodide_find_real(named) : package_of_npm(out->node);
 	if (!out->package && !named)
 		return err_set(err, ERR_NOENT,
-			       "backend pyodide needs the npm package pyodide: " FETCH
-			       " (or name its folder with package =)");
+			       "backend pyodide: npm package pyodide not found: " FETCH
+			       " (or name its directory with package =)");
 	CLEANUP(free_ptr)
 	char *about = path_join(out->package ? out->package : named, "package.json");
 	CLEANUP(json_release) json_t *o = NULL;
@@ -124,12 +125,12 @@ static int find_package(const char *named, struct pyodide_place *out, struct err
 	if (!o || strcmp(json_str(o, "name", ""), "pyodide") != 0)
 		return err_set(
 			err, ERR_NOENT,
-			"backend pyodide: '%.200s' is not the folder of the npm package pyodide: " FETCH,
+			"backend pyodide: '%.200s' is not the directory of the npm package pyodide: " FETCH,
 			named ? named : out->package);
 	out->version = mem_strdup(json_str(o, "version", ""));
 	if (strncmp(out->version, WANTED ".", sizeof(WANTED)) != 0)
 		return err_set(err, ERR_UNSUPPORTED,
-			       "backend pyodide needs pyodide " WANTED
+			       "backend pyodide: expected pyodide " WANTED
 			       ", '%.200s' is %.40s: " FETCH,
 			       out->package, out->version);
 	for (size_t i = 0; i < ARRAY_LEN(parts); i++)
@@ -210,7 +211,7 @@ json_t *pyodide_probe(void)
 		mem_printf("Python alone (no shell, programs, processes, sockets): pyodide %s",
 			   there ? p.version : "");
 	json_put_flag(r, "ok", there);
-	json_put_str(r, "profile", "as of process boxes");
+	json_put_str(r, "profile", "as in process sandboxes");
 	json_put_str(r, there ? "value" : "why", there ? value : err.text);
 	pyodide_place_release(&p);
 	return r;

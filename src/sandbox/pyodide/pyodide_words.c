@@ -92,7 +92,7 @@ static void pyodide_words_refuse(const char *word, bool shell, struct buf *why)
 	else
 		buf_printf(
 			why,
-			"%.200s: not found: a pyodide box has Python alone, no other programs; it runs " RUNS
+			"%.200s: not found: a pyodide sandbox has only Python, no other programs; it runs " RUNS
 			"\n",
 			word);
 }

@@ -110,7 +110,7 @@ static void send_program(struct handover *h)
 		if (n < 0 && (errno == EAGAIN || errno == EINTR))
 			return;
 		if (n < 0) {
-			err_sys(&err, "cannot bring our guest program over");
+			err_sys(&err, "can't send the guest program");
 			guest_handoff_fail(h, &err);
 			return;
 		}
@@ -132,13 +132,13 @@ static void guest_handoff_on_line(struct handover *h, char *line)
 	if (sscanf(line + 10, "%63s %7s %2047s %2047s", machine, want, folder, tool) != 4 ||
 	    *folder != '/' || *tool != '/') {
 		err_set(&err, ERR_UNSUPPORTED,
-			"the folder for boxes there cannot be used: it is '%s' (no blanks, an absolute path)",
+			"the directory for sandboxes there: expected an absolute path without blanks, got '%s'",
 			line + 10);
 		guest_handoff_fail(h, &err);
 		return;
 	}
 	if (uname(&here) == 0 && strcmp(machine, here.machine) != 0) {
-		err_set(&err, ERR_UNSUPPORTED, "it is a %s, and our guest program is for %s",
+		err_set(&err, ERR_UNSUPPORTED, "the host is a %s, and the guest program is for %s",
 			machine, here.machine);
 		guest_handoff_fail(h, &err);
 		return;
@@ -170,14 +170,14 @@ static void guest_handoff_on_events(void *self, int fd, unsigned events)
 	if (n < 0 && (errno == EAGAIN || errno == EINTR))
 		return;
 	if (n <= 0) {
-		err_set(&err, ERR_CLOSED, "the connection ended before our guest was there");
+		err_set(&err, ERR_CLOSED, "the connection ended before the guest started");
 		guest_handoff_fail(h, &err);
 		return;
 	}
 	char *end = memchr(bytes, '\n', (size_t)n);
 	size_t used = end ? (size_t)(end - bytes) + 1 : (size_t)n;
 	if (recv(fd, bytes, used, MSG_DONTWAIT) != (ssize_t)used || h->in.len + used > LINE_MAX_) {
-		err_set(&err, ERR_PARSE, "the other side talks, but not as our script would");
+		err_set(&err, ERR_PARSE, "the other side sent an unexpected answer");
 		guest_handoff_fail(h, &err);
 		return;
 	}
@@ -192,7 +192,7 @@ static void guest_handoff_too_late(void *self)
 {
 	struct handover *h = self;
 	struct err err = ERR_INIT;
-	err_set(&err, ERR_TIMEOUT, "our guest was not there within %d s", LATE_MS / 1000);
+	err_set(&err, ERR_TIMEOUT, "the guest didn't start within %d s", LATE_MS / 1000);
 	guest_handoff_fail(h, &err);
 }
 

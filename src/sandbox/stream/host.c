@@ -27,7 +27,7 @@ static int sandbox_host_take_host(struct far *f, const struct box_opts *o, struc
 {
 	sandbox_host_of(f)->pidfd = -1;
 	if (!launcher_current())
-		return err_set(err, ERR_UNSUPPORTED, "nobody is there to start a guest");
+		return err_set(err, ERR_UNSUPPORTED, "the launcher is not running");
 	(void)o;
 	return 0;
 }
@@ -80,7 +80,7 @@ static void connect_host(struct far *f)
 	char *const argv[] = { (char *)(uintptr_t) "sandglass-guest", (char *)(uintptr_t) "--fd",
 			       (char *)(uintptr_t) "3", NULL };
 	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) < 0) {
-		err_sys(&err, "cannot make a socket for the box");
+		err_sys(&err, "can't create a socket for the sandbox");
 		stream_backend_fail(f, &err);
 		return;
 	}
@@ -151,7 +151,7 @@ static json_t *sandbox_host_probe(void)
 
 const struct driver driver_host = {
 	.name = "host",
-	.about = "no isolation: commands on this machine as you, in a copy of the repository",
+	.about = "no isolation: commands on the host as your user, in a copy of the repository",
 	.caps = FAR_CAPS,
 	.probe = sandbox_host_probe,
 	.open = host_open,

@@ -70,10 +70,10 @@ static int ssh_take_host(struct ssh *s, const json_t *o, struct err *err)
 	s->host = colon ? mem_strndup(host, (size_t)(colon - host)) : mem_strdup(host);
 	if (!*s->host)
 		return err_set(err, ERR_INVALID,
-			       "backend ssh needs a machine: host = \"user@name\"");
+			       "backend ssh: missing option: host = \"user@name\"");
 	if (!ssh_plain(s->host) || (s->user && !ssh_plain(s->user)) ||
 	    (s->port && (strspn(s->port, "0123456789") != strlen(s->port) || !*s->port)))
-		return err_set(err, ERR_INVALID, "'%.200s' is not the name of a machine for ssh",
+		return err_set(err, ERR_INVALID, "backend ssh: invalid host name '%.200s'",
 			       json_str(o, "host", ""));
 	return 0;
 }
@@ -94,7 +94,7 @@ static int ssh_take_opts(struct far *f, const struct box_opts *o, struct err *er
 		if (!good)
 			return err_set(
 				err, ERR_INVALID,
-				"backend ssh has no option '%.60s' (host, user, port, key, config, dir)",
+				"backend ssh: unknown option '%.60s'; known: host, user, port, key, config, dir",
 				name);
 	}
 	const json_t *port = json_object_get(o->driver, "port");
@@ -107,13 +107,12 @@ static int ssh_take_opts(struct far *f, const struct box_opts *o, struct err *er
 	if (s->dir && (*s->dir != '/' || strpbrk(s->dir, " \t\r\n")))
 		return err_set(
 			err, ERR_INVALID,
-			"backend ssh: dir must be an absolute path without blanks, not '%.200s'",
+			"backend ssh: dir: expected an absolute path without blanks, got '%.200s'",
 			s->dir);
 	if (s->key && access(s->key, R_OK) < 0)
-		return err_sys(err, "backend ssh: the key '%s' cannot be read", s->key);
+		return err_sys(err, "backend ssh: can't read the key '%s'", s->key);
 	if (s->config && access(s->config, R_OK) < 0)
-		return err_sys(err, "backend ssh: the configuration '%s' cannot be read",
-			       s->config);
+		return err_sys(err, "backend ssh: can't read the configuration '%s'", s->config);
 	return ssh_take_host(s, o->driver, err);
 }
 
@@ -150,7 +149,7 @@ static const char *ssh_advice(const char *said)
 		{ "Name or service not known", "; is the name right?" },
 		{ "Connection refused", "; does sshd run there, and on this port?" },
 		{ "IDENTIFICATION HAS CHANGED", "; see ssh-keygen -R" },
-		{ "No space left", "; make room there, or name another folder with dir=" },
+		{ "No space left", "; make room there, or name another directory with dir=" },
 	};
 	for (size_t i = 0; i < ARRAY_LEN(known); i++)
 		if (strstr(said, known[i].has))
@@ -164,10 +163,11 @@ static void fail_said(struct ssh *s, const struct err *why)
 	struct err err = ERR_INIT;
 	ssh_last_line(&s->said, line, sizeof(line));
 	if (*line)
-		err_set(&err, ERR_CLOSED, "cannot open a box on '%s': %s%s", s->host, line,
+		err_set(&err, ERR_CLOSED, "can't open a sandbox on '%s': %s%s", s->host, line,
 			ssh_advice(buf_cstr(&s->said)));
 	else
-		err_set(&err, why->code, "cannot open a box on '%s': %.300s", s->host, why->text);
+		err_set(&err, why->code, "can't open a sandbox on '%s': %.300s", s->host,
+			why->text);
 	stream_backend_fail(&s->f, &err);
 }
 
@@ -295,11 +295,11 @@ static int ssh_begin(struct ssh *s, struct err *err)
 	    remote_orphans_note(s->f.state_dir, "ssh", where, err) < 0)
 		return -1;
 	if (pipe2(said, O_CLOEXEC | O_NONBLOCK) < 0)
-		return err_sys(err, "cannot make a pipe for ssh");
+		return err_sys(err, "can't create a pipe for ssh");
 	s->said_fd = said[0];
 	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) < 0) {
 		fd_close(&said[1]);
-		return err_sys(err, "cannot make a socket for ssh");
+		return err_sys(err, "can't create a socket for ssh");
 	}
 	int rc = ssh_spawn(s, buf_cstr(&script), pair[1], said[1], err);
 	fd_close(&pair[1]);
@@ -416,7 +416,7 @@ static json_t *ssh_probe(void)
 
 const struct driver driver_ssh = {
 	.name = "ssh",
-	.about = "a directory on another machine, through your own ssh",
+	.about = "a directory on another host, through your own ssh",
 	.caps = FAR_CAPS | CAP_OFFLINE,
 	.probe = ssh_probe,
 	.open = ssh_open,

@@ -102,7 +102,7 @@ static bool back_from_work(struct far *f)
 	if (!f->dead && !f->closing && !f->failed.code)
 		return true;
 	if (f->closing && !f->failed.code)
-		err_set(&f->failed, ERR_CLOSED, "the box was closed while it opened");
+		err_set(&f->failed, ERR_CLOSED, "the sandbox was closed while it was opened");
 	stream_backend_leave(f);
 	return false;
 }
@@ -145,7 +145,7 @@ static json_t *stream_backend_describe(struct far *f)
 		json_array_append_new(
 			lacks,
 			json_string(
-				"no namespaces: commands see that machine's programs, processes and network"));
+				"no namespaces: commands see that host's programs, processes, and network"));
 	if (f->kind->wall != FAR_NONE && !f->filtered)
 		json_array_append_new(lacks, json_string(FILTERS_LACK));
 	json_put(r, "lacks", lacks);
@@ -335,7 +335,7 @@ static void stream_backend_make_files(void *self)
 	f->layers.copy = true;
 	if (layers_scan(&f->layers, &f->failed) == 0) {
 		if (folder_fill(f->folder, &f->layers, &f->failed) < 0)
-			err_wrap(&f->failed, "cannot copy the workspace");
+			err_wrap(&f->failed, "can't copy the workspace");
 	}
 }
 
@@ -369,10 +369,8 @@ static int stream_backend_take_opts(struct far *f, const struct box_opts *o, str
 	if (f->kind->options(f, o, err) < 0 || layers_check(o, err) < 0)
 		return -1;
 	if (o->nr_roots)
-		return err_set(
-			err, ERR_UNSUPPORTED,
-			"backend %s has the tools that are there: 'roots' are for process boxes",
-			f->kind->driver->name);
+		return err_set(err, ERR_UNSUPPORTED, "backend %s: option 'roots' is not supported",
+			       f->kind->driver->name);
 	f->uid = root ? launcher_info(la)->uid : geteuid();
 	f->gid = root ? launcher_info(la)->gid : getegid();
 	f->state_dir = mem_strdup(o->state_dir);

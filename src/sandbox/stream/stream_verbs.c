@@ -31,7 +31,7 @@ static void stream_verbs_say_dead(struct far *f, box_done_fn *done, void *self)
 {
 	struct refusal *r = NEW(struct refusal);
 	*r = (struct refusal){ .done = done, .self = self };
-	err_set(&r->err, ERR_CLOSED, "the connection to the box has ended");
+	err_set(&r->err, ERR_CLOSED, "the connection to the sandbox has ended");
 	loop_defer(f->loop, stream_verbs_say_refusal, r);
 }
 
@@ -82,7 +82,7 @@ static void tool_exit(void *self, int code, int signal, bool lost, int left)
 	(void)left;
 	stream_verbs_tool_unlink(t);
 	if (lost) {
-		err_set(&gone, ERR_CLOSED, "the connection to the box has ended");
+		err_set(&gone, ERR_CLOSED, "the connection to the sandbox has ended");
 		t->done(t->self, NULL, 0, &gone);
 	} else {
 		mirror_answer(buf_cstr(&t->out), t->out.len, code, signal, buf_cstr(&t->said),
@@ -124,7 +124,7 @@ void stream_backend_tool(void *self, char *const *arg, const void *in, size_t le
 void stream_backend_tools_end(struct far *f)
 {
 	struct err gone = ERR_INIT;
-	err_set(&gone, ERR_CLOSED, "the connection to the box has ended");
+	err_set(&gone, ERR_CLOSED, "the connection to the sandbox has ended");
 	while (f->tools) {
 		struct far_tool *t = f->tools;
 		f->tools = t->next;
@@ -256,9 +256,9 @@ static void stream_verbs_on_look(void *self, const char *out, size_t len, const 
 	CLEANUP(json_release) json_t *r = NULL;
 	size_t n = !err && len >= 4 ? get_u32le(out) : 0;
 	if (!err && n && n <= len - 4)
-		r = json_parse(out + 4, n, "what the box says of a file", &bad);
+		r = json_parse(out + 4, n, "the sandbox's answer about a file", &bad);
 	else if (!err)
-		err_set(&bad, ERR_PARSE, "what the box says of a file is cut");
+		err_set(&bad, ERR_PARSE, "the sandbox's answer about a file is incomplete");
 	if (r && l->file)
 		json_put_bytes(r, "data", out + 4 + n, len - 4 - n);
 	l->done(l->self, r, r ? NULL : err ? err : &bad);
@@ -307,7 +307,7 @@ static void stream_verbs_on_written(void *self, const char *out, size_t len, con
 	struct look *l = self;
 	struct err bad = ERR_INIT;
 	CLEANUP(json_release)
-	json_t *r = err ? NULL : json_parse(out, len, "what the box says of a file", &bad);
+	json_t *r = err ? NULL : json_parse(out, len, "the sandbox's answer about a file", &bad);
 	mirror_stirred(l->f->mirror, 0);
 	if (r && l->put)
 		mirror_put(l->f->mirror, l->put, &l->bytes);

@@ -132,7 +132,7 @@ static int copy_one(struct copy *c, int from, int to, const char *name, int dept
 	else if (S_ISLNK(st.st_mode))
 		rc = copy_link(c, from, to, name);
 	if (rc < 0 && c->err->code == ERR_NONE)
-		err_sys(c->err, "cannot copy '%s'", path);
+		err_sys(c->err, "can't copy '%s'", path);
 	return rc;
 }
 
@@ -156,7 +156,7 @@ static int sandbox_copy_dir(struct copy *c, int from, int to, int depth)
 int copy_empty(const char *to, const struct copy_owner *owner, struct err *err)
 {
 	if (mkdir(to, 0700) < 0 || chown(to, owner->uid, owner->gid) < 0)
-		return err_sys(err, "cannot make '%s'", to);
+		return err_sys(err, "can't create '%s'", to);
 	return 0;
 }
 
@@ -170,7 +170,7 @@ int copy_tree(const char *from, const char *to, const struct masks *masks,
 	CLEANUP(fd_close) int out = open(to, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	int rc = in < 0 || out < 0 ? -1 : sandbox_copy_dir(&c, in, out, 0);
 	buf_release(&c.path);
-	return rc < 0 && err->code == ERR_NONE ? err_sys(err, "cannot copy '%s'", from) : rc;
+	return rc < 0 && err->code == ERR_NONE ? err_sys(err, "can't copy '%s'", from) : rc;
 }
 
 int copy_part(const char *from, const char *at, const char *to, const struct masks *masks,
@@ -188,5 +188,5 @@ int copy_part(const char *from, const char *at, const char *to, const struct mas
 		buf_append(&c.path, at, (size_t)(slash - at) + 1);
 	int rc = in < 0 || out < 0 ? -1 : copy_one(&c, in, out, name, 0);
 	buf_release(&c.path);
-	return rc < 0 && err->code == ERR_NONE ? err_sys(err, "cannot copy '%s/%s'", from, at) : rc;
+	return rc < 0 && err->code == ERR_NONE ? err_sys(err, "can't copy '%s/%s'", from, at) : rc;
 }

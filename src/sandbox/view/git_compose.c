@@ -102,7 +102,7 @@ static int git_compose_copy_bytes(struct compose *c, int in, int out)
 	CLEANUP(free_ptr) char *bytes = mem_alloc(chunk);
 	for (ssize_t n; (n = read(in, bytes, chunk)) != 0;)
 		if (n < 0 ? errno != EINTR : fd_write_all(out, bytes, (size_t)n, c->err) < 0)
-			return n < 0 ? err_sys(c->err, "cannot read '%s'", buf_cstr(&c->path)) : -1;
+			return n < 0 ? err_sys(c->err, "can't read '%s'", buf_cstr(&c->path)) : -1;
 	return 0;
 }
 
@@ -114,17 +114,16 @@ static int copy_regular(struct compose *c, int in, int to, const char *name, con
 	if (out < 0)
 		return c->shared && errno == EEXIST
 			       ? 0
-			       : err_sys(c->err, "cannot write '%s'", buf_cstr(&c->path));
+			       : err_sys(c->err, "can't write '%s'", buf_cstr(&c->path));
 	c->bytes += st->st_size;
 	if (c->bytes > git_compose_bytes_max)
-		return err_set(c->err, ERR_FULL,
-			       "its files without objects have more than %lld MiB",
+		return err_set(c->err, ERR_FULL, "files without objects exceed %lld MiB",
 			       (long long)(git_compose_bytes_max >> 20));
 	if (git_compose_copy_bytes(c, in, out) < 0)
 		return -1;
 	/* the index has the time that git compares with those of the files */
 	return fchmod(out, (st->st_mode & 0777) | 0600) < 0 || futimens(out, times) < 0
-		       ? err_sys(c->err, "cannot finish '%s'", buf_cstr(&c->path))
+		       ? err_sys(c->err, "can't finish '%s'", buf_cstr(&c->path))
 		       : 0;
 }
 
@@ -143,10 +142,11 @@ static int git_compose_copy_entry(struct compose *c, int from, int to, const cha
 	if (S_ISLNK(st.st_mode) && (depth > 0 || !strcmp(name, "HEAD"))) {
 		ssize_t n = readlinkat(from, name, target, sizeof(target) - 1);
 		if (n < 0)
-			return err_sys(c->err, "cannot read '%s'", path);
+			return err_sys(c->err, "can't read '%s'", path);
 		target[n] = 0;
 		return *target == '/' || (symlinkat(target, to, name) < 0 && errno != EEXIST)
-			       ? err_set(c->err, ERR_INVALID, "'%s' is a link that leads out", path)
+			       ? err_set(c->err, ERR_INVALID, "'%s' is a link to a path outside",
+					 path)
 			       : 0;
 	}
 	/* of its own entries some are links where several work trees share one repository without
@@ -158,16 +158,16 @@ static int git_compose_copy_entry(struct compose *c, int from, int to, const cha
 	if (in < 0 || fstat(in, &st) < 0)
 		return errno == ENOENT || errno == EACCES || errno == ENXIO
 			       ? 0
-			       : err_sys(c->err, "cannot open '%s'", path);
+			       : err_sys(c->err, "can't open '%s'", path);
 	if (S_ISREG(st.st_mode))
 		return copy_regular(c, in, to, name, &st);
 	if (!S_ISDIR(st.st_mode))
 		return 0;
 	if (mkdirat(to, name, 0755) < 0 && errno != EEXIST)
-		return err_sys(c->err, "cannot make '%s'", path);
+		return err_sys(c->err, "can't create '%s'", path);
 	CLEANUP(fd_close)
 	int out = openat(to, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-	return out < 0 ? err_sys(c->err, "cannot open '%s'", path)
+	return out < 0 ? err_sys(c->err, "can't open '%s'", path)
 		       : copy_folder(c, in, out, depth + 1);
 }
 
@@ -180,7 +180,7 @@ static int copy_folder(struct compose *c, int from, int to, int depth)
 	int rc = 0;
 	if (!d) {
 		fd_close(&fd);
-		return err_sys(c->err, "cannot list '%s'", buf_cstr(&c->path));
+		return err_sys(c->err, "can't list '%s'", buf_cstr(&c->path));
 	}
 	while (rc == 0 && (e = readdir(d))) {
 		if (!strcmp(e->d_name, ".") || !strcmp(e->d_name, ".."))
@@ -199,7 +199,7 @@ static int copy_from(const char *from, const char *to, bool shared, struct err *
 	struct compose c = { .shared = shared, .err = err };
 	CLEANUP(fd_close) int in = open(from, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	CLEANUP(fd_close) int out = open(to, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-	int rc = in < 0 || out < 0 ? err_sys(err, "cannot open '%s'", from)
+	int rc = in < 0 || out < 0 ? err_sys(err, "can't open '%s'", from)
 				   : copy_folder(&c, in, out, 0);
 	buf_release(&c.path);
 	return rc;
@@ -217,7 +217,7 @@ static int put_config(const struct git_made *m, const char *dir, const char *nam
 	const struct git_config_of of = { .git_dir = m->place.dir, .branch = branch };
 	bool first = !strcmp(name, "config");
 	if (!git_read_file(from, &text, CONFIG_MAX))
-		return first ? err_sys(err, "cannot read '%s'", from) : 0;
+		return first ? err_sys(err, "can't read '%s'", from) : 0;
 	how.git_dir = dir;
 	how.moved = true;
 	how.part = m->prefix != NULL;
@@ -230,7 +230,7 @@ static int put_config(const struct git_made *m, const char *dir, const char *nam
 	bool as_is = git_config_shown(buf_cstr(&text), text.len, &how, &of, &made) == GIT_AS_IS;
 	const struct buf *out = as_is ? &text : &made;
 	CLEANUP(fd_close) int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
-	return fd < 0 ? err_sys(err, "cannot write '%s'", path)
+	return fd < 0 ? err_sys(err, "can't write '%s'", path)
 		      : fd_write_all(fd, buf_cstr(out), out->len, err);
 }
 
@@ -243,7 +243,7 @@ int git_compose(const struct git_made *m, const char *to, const struct git_shown
 	for (size_t i = 0; i < ARRAY_LEN(dirs); i++) {
 		CLEANUP(free_ptr) char *path = *dirs[i] ? path_join(to, dirs[i]) : mem_strdup(to);
 		if (mkdir(path, 0755) < 0)
-			return err_sys(err, "cannot make '%s'", path);
+			return err_sys(err, "can't create '%s'", path);
 	}
 	if (copy_from(p->dir, to, false, err) < 0 ||
 	    (p->worktree && copy_from(p->common, to, true, err) < 0))

@@ -202,7 +202,7 @@ static int check_owner(const struct git_place *p, struct err *err)
 		return 0;
 	if (same_owner(p->top, p->dir) && same_owner(p->top, p->common))
 		return 0;
-	return err_set(err, ERR_DENIED, "'%s/.git' leads to a repository of another user: '%s'",
+	return err_set(err, ERR_DENIED, "'%s/.git' names a repository of another user: '%s'",
 		       p->top, p->common);
 }
 
@@ -212,15 +212,14 @@ static int fill_place(struct git_place *p, struct err *err)
 	p->common = p->worktree ? read_pointer(p->dir, "commondir", "") : mem_strdup(p->dir);
 	if (!p->common || !git_place_is_there(p->dir, "HEAD") ||
 	    !git_place_is_folder(p->common, "objects") || !git_place_is_folder(p->common, "refs"))
-		return err_set(err, ERR_INVALID, "'%s/.git' does not lead to a git directory",
-			       p->top);
+		return err_set(err, ERR_INVALID, "'%s/.git' doesn't name a git directory", p->top);
 	if (check_owner(p, err) < 0)
 		return -1;
 	p->link |= links_within(p);
 	read_format(p);
 	CLEANUP(free_ptr) char *objects = real_from(p->common, "objects");
 	if (!objects)
-		return err_sys(err, "cannot open '%s/objects'", p->common);
+		return err_sys(err, "can't open '%s/objects'", p->common);
 	add_store(p, objects, 0);
 	return 1;
 }
@@ -238,7 +237,7 @@ int git_place_at(const char *top, struct git_place *out, struct err *err)
 			       .link = S_ISLNK(st.st_mode) };
 	p.dir = p.file ? read_pointer(real, ".git", "gitdir: ") : realpath(git, NULL);
 	int rc = p.dir ? fill_place(&p, err)
-		       : err_set(err, ERR_INVALID, "'%s' does not lead to a git directory", git);
+		       : err_set(err, ERR_INVALID, "'%s' doesn't name a git directory", git);
 	if (rc < 0)
 		git_place_release(&p);
 	else

@@ -227,7 +227,7 @@ static void look_above(struct git_view *v, const char *real)
 			p.top);
 	else if (p.format != GIT_SHA1 || p.reftable)
 		text = mem_printf(
-			"the repository '%s' around it has %s: open it as a whole to have git",
+			"the repository '%s' around it has %s; open the whole repository to use git",
 			p.top, p.reftable ? "reftables" : "SHA-256 objects");
 	if (text && strncmp(prefix, ".git", 4) != 0)
 		git_view_note_it(v, "", text);
@@ -250,7 +250,7 @@ int git_view_look(const char *dir, const struct git_view_how *how, const struct 
 	CLEANUP(free_ptr) char *real = realpath(dir, NULL);
 	struct stat st;
 	if (!real)
-		return err_sys(err, "cannot open the repository '%s'", dir);
+		return err_sys(err, "can't open the repository '%s'", dir);
 	if (!how->copy)
 		mounts_below(real, &v->mounts, &v->no_mount);
 	for (size_t i = 0; i < v->no_mount.nr; i++)
@@ -272,7 +272,7 @@ int git_view_look(const char *dir, const struct git_view_how *how, const struct 
 static int git_view_give_away(const char *path, const struct git_owner *owner, struct err *err)
 {
 	return geteuid() == 0 && lchown(path, owner->uid, owner->gid) < 0
-		       ? err_sys(err, "cannot give away '%s'", path)
+		       ? err_sys(err, "can't change the owner of '%s'", path)
 		       : 0;
 }
 
@@ -287,11 +287,11 @@ static int make_above(const char *dir, const char *root, const char *at,
 		struct stat st;
 		if (mkdir(to, 0755) == 0) {
 			if (stat(from, &st) == 0 && chmod(to, st.st_mode & 0777) < 0)
-				return err_sys(err, "cannot set the mode of '%s'", to);
+				return err_sys(err, "can't set the mode of '%s'", to);
 			if (git_view_give_away(to, owner, err) < 0)
 				return -1;
 		} else if (errno != EEXIST) {
-			return err_sys(err, "cannot make '%s'", to);
+			return err_sys(err, "can't create '%s'", to);
 		}
 		if (!*slash)
 			return 0;
@@ -303,7 +303,7 @@ static int git_view_write_text(const char *path, const struct buf *text, struct 
 {
 	CLEANUP(fd_close)
 	int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0644);
-	return fd < 0 ? err_sys(err, "cannot write '%s'", path)
+	return fd < 0 ? err_sys(err, "can't write '%s'", path)
 		      : fd_write_all(fd, buf_cstr(text), text->len, err);
 }
 
@@ -320,7 +320,7 @@ static int copy_stores(const struct git_made *m, const char *git, const struct g
 		/* they are known */
 		CLEANUP(free_ptr) char *others = path_join(to, "info/alternates");
 		if (unlink(others) < 0 && errno != ENOENT && errno != ENOTDIR)
-			return err_sys(err, "cannot remove '%s'", others);
+			return err_sys(err, "can't remove '%s'", others);
 	}
 	return 0;
 }

@@ -316,7 +316,7 @@ static int sandbox_masks_enter(struct walk *w, int dir, const char *name, int de
 	if (fd < 0) /* unreadable to us is unreadable to the box, which is the same owner or less */
 		return errno == EACCES || errno == ENOENT
 			       ? 0
-			       : err_sys(w->err, "cannot open '%s%s'", buf_cstr(&w->path), name);
+			       : err_sys(w->err, "can't open '%s%s'", buf_cstr(&w->path), name);
 	size_t len = w->path.len;
 	buf_printf(&w->path, "%s/", name);
 	int rc = walk_dir(w, fd, depth + 1, in_git);
@@ -372,7 +372,7 @@ static int one_entry(struct walk *w, int dir, const struct dirent *e, int depth,
 		return 0;
 	}
 	if (masks_name_suspect(name, true) && !tracked_below(w->tracked, path)) {
-		add_mask(w, path, "named like a folder of secrets", NULL);
+		add_mask(w, path, "named like a directory of secrets", NULL);
 		return 0;
 	}
 	if (strcmp(name, ".git") != 0) {
@@ -410,9 +410,9 @@ static int walk_dir(struct walk *w, int fd, int depth, bool in_git)
 	if (!d) {
 		fd_close(&fd);
 		return depth > DEPTH_MAX
-			       ? err_set(w->err, ERR_FULL, "'%s' is deeper than %d folders",
+			       ? err_set(w->err, ERR_FULL, "'%s' is deeper than %d directories",
 					 buf_cstr(&w->path), DEPTH_MAX)
-			       : err_sys(w->err, "cannot list '%s'", buf_cstr(&w->path));
+			       : err_sys(w->err, "can't list '%s'", buf_cstr(&w->path));
 	}
 	while (rc == 0 && (e = readdir(d)))
 		if (strcmp(e->d_name, ".") != 0 && strcmp(e->d_name, "..") != 0)
@@ -442,7 +442,7 @@ int masks_git_dir(const char *dir, const char *at, const struct strv *expose,
 	CLEANUP(free_ptr) char *path = mem_printf("%s/%s", dir, at);
 	CLEANUP(fd_close) int fd = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	buf_printf(&w.path, "%s/", at);
-	int rc = fd < 0 ? err_sys(err, "cannot open '%s'", path) : git_dir(&w, fd, 1);
+	int rc = fd < 0 ? err_sys(err, "can't open '%s'", path) : git_dir(&w, fd, 1);
 	buf_release(&w.path);
 	return rc;
 }
@@ -462,7 +462,7 @@ int masks_scan_as(const char *dir, const struct strv *expose, const struct git_s
 	own_places_find(&w.own);
 	int fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (fd < 0 || fstat(fd, &st) < 0) {
-		err_sys(err, "cannot open the repository '%s'", dir);
+		err_sys(err, "can't open the repository '%s'", dir);
 		fd_close(&fd);
 		return -1;
 	}

@@ -77,7 +77,7 @@ int own_places_refuse(const char *path, struct err *err)
 		if (what)
 			return err_set(
 				err, ERR_DENIED,
-				"'%s' is in sandglass's own %s directory, which no sandbox may see",
+				"'%s' is in sandglass's own %s directory, which sandboxes can't see",
 				path, what);
 		int parent = openat(fd, "..", O_PATH | O_DIRECTORY | O_CLOEXEC);
 		bool top = parent < 0 || fstat(parent, &up) < 0 ||

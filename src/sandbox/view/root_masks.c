@@ -114,7 +114,7 @@ static int root_walk_dir(struct root_walk *w, int fd, int depth)
 	const struct dirent *e;
 	int rc = 0;
 	if (!d) {
-		err_sys(w->err, "cannot list '%s'", w->root);
+		err_sys(w->err, "can't list '%s'", w->root);
 		fd_close(&fd);
 		return -1;
 	}
@@ -134,7 +134,7 @@ static int root_scan_one(struct root_walk *w, const char *root, struct err *err)
 	w->nr = 0;
 	w->hide = json_array();
 	buf_reset(&w->path);
-	return fd < 0 ? err_sys(err, "cannot open the root '%s'", root) : root_walk_dir(w, fd, 0);
+	return fd < 0 ? err_sys(err, "can't open the root '%s'", root) : root_walk_dir(w, fd, 0);
 }
 
 int root_masks_scan(const struct strv *roots, json_t **hide_out, bool *own_out, struct err *err)

@@ -64,14 +64,15 @@ static int take_image(struct vm *v, const struct box_opts *o, struct err *err)
 	if (!dir)
 		return err_set(
 			err, ERR_INVALID,
-			"backend vm takes a folder with a root file system: image = { dir = \"rootfs\" }");
+			"backend vm: expected a directory with a root file system: image = { dir = \"rootfs\" }");
 	v->boot.image = realpath(dir, NULL);
 	if (!v->boot.image)
-		return err_sys(err, "the image '%s' cannot be used", dir);
+		return err_sys(err, "can't use the image '%s'", dir);
 	if (path_holds(v->boot.image, getenv("HOME")) || path_holds(v->boot.image, o->state_dir))
 		return err_set(
 			err, ERR_INVALID,
-			"the image '%s' would show the box what is yours; name a folder with a root file system only",
+			"the image '%s' would show your own files to the sandbox; name a directory that "
+			"holds only a root file system",
 			dir);
 	return 0;
 }
@@ -92,17 +93,18 @@ static int vm_take_opts(struct far *f, const struct box_opts *o, struct err *err
 		if (!good)
 			return err_set(
 				err, ERR_INVALID,
-				"backend vm has no option '%.60s' (image, kernel, modules, accel)",
+				"backend vm: unknown option '%.60s'; known: image, kernel, modules, accel",
 				name);
 	}
 	if (accel && strcmp(accel, "kvm") != 0 && strcmp(accel, "tcg") != 0)
 		return err_set(err, ERR_INVALID,
-			       "backend vm: accel is \"kvm\" or \"tcg\", not \"%.60s\"", accel);
+			       "backend vm: accel: expected \"kvm\" or \"tcg\", got \"%.60s\"",
+			       accel);
 	if (!launcher_current())
-		return err_set(err, ERR_UNSUPPORTED, "nobody is there to start a machine");
+		return err_set(err, ERR_UNSUPPORTED, "the launcher is not running");
 	if (access(QEMU, X_OK) < 0)
-		return err_set(err, ERR_UNSUPPORTED, "no program '%s': install qemu-system-x86",
-			       QEMU);
+		return err_set(err, ERR_UNSUPPORTED,
+			       "program '%s' not found; install qemu-system-x86", QEMU);
 	v->only = accel != NULL;
 	v->kvm = accel ? strcmp(accel, "kvm") == 0 : !kvm_fails && access("/dev/kvm", F_OK) == 0;
 	v->boot.kernel = json_str(o->driver, "kernel", NULL)
@@ -162,7 +164,7 @@ static void vm_too_late(void *self)
 	struct vm *v = self;
 	if (v->f.open)
 		return;
-	stream_backend_progress(&v->f, "nothing is heard of the machine: it is stopped");
+	stream_backend_progress(&v->f, "the virtual machine doesn't answer; it was stopped");
 	v->late = true;
 	kill_it(v);
 }
@@ -219,7 +221,7 @@ static void vm_over(struct vm *v, const struct err *why)
 		v->kvm = false;
 		stream_backend_progress(
 			&v->f,
-			"KVM does not bring the machine up (%s): it is emulated, which is slow",
+			"KVM can't start the virtual machine (%s); it is emulated, which is slow",
 			v->last ? v->last : "no word of it");
 		vm_start(v);
 	} else if (!v->f.open) {
@@ -234,8 +236,8 @@ static void vm_on_exit_of(void *self, int code, int signal)
 	(void)code;
 	(void)signal;
 	vm_on_line(v);
-	err_set(&err, ERR_UNSUPPORTED, "the machine does not come up: %.300s",
-		v->last ? v->last : "nothing was heard of it");
+	err_set(&err, ERR_UNSUPPORTED, "the virtual machine doesn't start: %.300s",
+		v->last ? v->last : "no output");
 	vm_over(v, &err);
 }
 
@@ -326,12 +328,12 @@ static int vm_spawn(struct vm *v, struct err *err)
 	CLEANUP(strv_release) struct strv argv = STRV_INIT;
 	int pair[2], console[2];
 	if (pipe2(console, O_CLOEXEC) < 0)
-		return err_sys(err, "cannot make a pipe for the machine");
+		return err_sys(err, "can't create a pipe for the virtual machine");
 	v->console = console[0];
 	if (fd_nonblock(v->console, err) < 0 ||
 	    socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) < 0) {
 		fd_close(&console[1]);
-		return err_sys(err, "cannot make a socket for the machine");
+		return err_sys(err, "can't create a socket for the virtual machine");
 	}
 	v->port = pair[0];
 	vm_command(v, &argv);
@@ -385,7 +387,7 @@ static void connect_vm(struct far *f)
 	struct vm *v = vm_of(f);
 	f->root = mem_strdup("");
 	f->tool = mem_strdup(MACHINE_TOOL);
-	stream_backend_progress(f, "starting a machine with %s%s", v->boot.kernel,
+	stream_backend_progress(f, "starting a virtual machine with %s%s", v->boot.kernel,
 				v->kvm ? "" : ", emulated");
 	v->boot.uid = f->uid;
 	v->boot.gid = f->gid;
@@ -472,7 +474,7 @@ static json_t *vm_probe(void)
 		json_put_str(r, "value",
 			     access("/dev/kvm", R_OK | W_OK) == 0
 				     ? "KVM is tried first"
-				     : "emulated: /dev/kvm is not for us");
+				     : "emulated: no permission for /dev/kvm");
 	}
 	json_put_flag(r, "ok", !json_object_get(r, "why"));
 	vm_boot_release(&b);
@@ -486,7 +488,7 @@ static void vm_oom(struct box *b, box_done_fn *done, void *self)
 
 const struct driver driver_vm = {
 	.name = "vm",
-	.about = "a virtual machine of its own (QEMU; KVM where it works, else emulated)",
+	.about = "a virtual machine (QEMU; with KVM if available, else emulated)",
 	.caps = FAR_CAPS,
 	.probe = vm_probe,
 	.open = vm_open,

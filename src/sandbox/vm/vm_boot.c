@@ -81,19 +81,21 @@ int vm_boot_find(struct vm_boot *b, struct err *err)
 	if (!b->kernel)
 		return err_set(
 			err, ERR_NOENT,
-			"no kernel in /boot for a virtual machine: install linux-image-amd64, or name one with kernel=");
+			"no kernel for a virtual machine in /boot; install linux-image-amd64, or name a "
+			"kernel with kernel=");
 	if (access(b->kernel, R_OK) < 0)
-		return err_sys(err, "the kernel '%s' cannot be read", b->kernel);
+		return err_sys(err, "can't read the kernel '%s'", b->kernel);
 	if (!b->modules)
 		b->modules = mem_printf("/lib/modules/%s", vm_boot_version_of(b->kernel));
 	if (access(b->modules, R_OK | X_OK) < 0)
 		return err_sys(
 			err,
-			"the kernel's modules '%s' cannot be read (name their folder with modules=)",
+			"can't read the kernel's modules '%s' (name their directory with modules=)",
 			b->modules);
 	if (b->image && (stat(b->image, &st) < 0 || !S_ISDIR(st.st_mode)))
 		return err_set(err, ERR_INVALID,
-			       "the image '%s' is not a folder with a root file system", b->image);
+			       "the image '%s' is not a directory with a root file system",
+			       b->image);
 	return 0;
 }
 
@@ -165,7 +167,7 @@ static int vm_boot_modules(const struct vm_boot *b, struct buf *out, struct err 
 	int rc = nftw(from, on_module, 16, FTW_PHYS);
 	vm_boot_gathering = NULL;
 	if (rc < 0 && !err->code)
-		return err_sys(err, "the kernel's modules '%s' cannot be read", from);
+		return err_sys(err, "can't read the kernel's modules '%s'", from);
 	return rc < 0 ? -1 : 0;
 }
 
@@ -202,7 +204,8 @@ static int vm_boot_add(struct buf *out, const char *from, const char *name, int 
 	char target[4096];
 	struct stat st;
 	if (out->len > SKELETON_MAX)
-		return err_set(err, ERR_FULL, "'%s' is too large for a machine's root", from);
+		return err_set(err, ERR_FULL, "'%s' is too large for the root of a virtual machine",
+			       from);
 	if (lstat(from, &st) < 0)
 		return 0;
 	if (S_ISDIR(st.st_mode))
@@ -255,7 +258,7 @@ static int vm_boot_in_memory(const char *name, const struct buf *bytes, struct e
 {
 	int fd = memfd_create(name, MFD_CLOEXEC);
 	if (fd < 0)
-		return err_sys(err, "cannot keep %s in memory", name);
+		return err_sys(err, "can't keep %s in memory", name);
 	if (fd_write_all(fd, bytes->data, bytes->len, err) < 0)
 		fd_close(&fd);
 	return fd;
@@ -266,13 +269,13 @@ static int vm_boot_initrd(const struct vm_boot *b, struct err *err)
 	CLEANUP(buf_release) struct buf out = BUF_INIT, guest = BUF_INIT;
 	CLEANUP(free_ptr) char *path = paths_libexec("sandglass-guest");
 	if (file_read(path, &guest, FILE_MAX, err) < 0)
-		return err_wrap(err, "our guest program");
+		return err_wrap(err, "the guest program");
 	cpio_add(&out, "init", S_IFREG | 0755, guest.data, guest.len);
 	cpio_add(&out, MACHINE_MODULES, S_IFDIR | 0755, "", 0);
 	if (vm_boot_modules(b, &out, err) < 0 || (!b->image && vm_boot_skeleton(&out, err) < 0))
 		return -1;
 	cpio_end(&out);
-	return vm_boot_in_memory("the machine's first files", &out, err);
+	return vm_boot_in_memory("the first files of the virtual machine", &out, err);
 }
 
 /* A file system without a journal: when the machine ends, so does the disk. */
@@ -297,8 +300,8 @@ static int vm_boot_format(const char *disk, struct err *err)
 	if (rc == 0 && status)
 		return err_set(err, ERR_UNSUPPORTED,
 			       status == 127
-				       ? "a virtual machine's disk needs mke2fs: install e2fsprogs"
-				       : "mke2fs could not make the machine's disk");
+				       ? "program 'mke2fs' not found; install e2fsprogs"
+				       : "mke2fs can't create the disk of the virtual machine");
 	return rc;
 }
 
@@ -308,7 +311,7 @@ static int vm_boot_disk(struct vm_boot *b, struct err *err)
 	b->disk_fd = open(b->disk, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
 	if (b->disk_fd < 0 || ftruncate(b->disk_fd, b->disk_bytes) < 0 ||
 	    (geteuid() == 0 && fchown(b->disk_fd, b->uid, b->gid) < 0))
-		return err_sys(err, "cannot make the machine's disk '%s'", b->disk);
+		return err_sys(err, "can't create the disk '%s' of the virtual machine", b->disk);
 	return vm_boot_format(b->disk, err);
 }
 

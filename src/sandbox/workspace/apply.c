@@ -187,7 +187,7 @@ static int workspace_apply_fill(struct ws_plan *p, const struct ws_diff *d,
 {
 	int fd = memfd_create("sandglass-plan", MFD_CLOEXEC | MFD_ALLOW_SEALING);
 	if (fd < 0)
-		return err_sys(err, "cannot make a file in memory");
+		return err_sys(err, "can't create a file in memory");
 	add_fd(p, fd);
 	plan_begin(&p->plan);
 	for (size_t i = 0; i < d->nr; i++) {
@@ -267,7 +267,7 @@ int ws_diff_only(struct ws_diff *d, char *const *paths, const size_t *lens, size
 			d->item[keep++] = d->item[i];
 	d->nr = keep;
 	return keep || !nr ? 0
-			   : err_set(err, ERR_NOENT, "nothing differs at '%s'%s", paths[0],
+			   : err_set(err, ERR_NOENT, "no changes at '%s'%s", paths[0],
 				     nr > 1 ? " or the other paths" : "");
 }
 

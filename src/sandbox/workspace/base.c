@@ -121,7 +121,7 @@ static int base_list_all(struct list *l, int lower, uid_t uid, struct err *err)
 	struct strv todo = STRV_INIT;
 	int rc = list_dir(l, lower, "", 0, uid, &todo);
 	if (rc < 0)
-		err_sys(err, "cannot list the repository below the box");
+		err_sys(err, "can't list the repository below the sandbox");
 	while (rc == 0 && todo.nr && !l->truncated) {
 		char *dir = todo.item[--todo.nr];
 		rc = list_dir(l, lower, dir, todo.len[todo.nr], uid, &todo);
@@ -347,7 +347,7 @@ int base_hash(struct base *b, int lower, const struct ws_store *st, const char *
 		if (base_is_admin(e) || (!S_ISREG(e->mode) && !S_ISLNK(e->mode)))
 			continue;
 		if (stop && i % 64 == 0 && stop(self))
-			rc = err_set(err, ERR_CANCELLED, "hashing of the base was stopped");
+			rc = err_set(err, ERR_CANCELLED, "hashing of the base was canceled");
 		else if (base_name_of(&h, e, &id)) {
 			GROW(h.edit, h.nr, h.cap);
 			h.edit[h.nr++] = (struct tree_edit){

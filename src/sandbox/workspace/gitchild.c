@@ -28,7 +28,7 @@ static int gitchild_ask(struct target *t, unsigned type, const void *body, size_
 		return err_set(err, ERR_IO, "%.*s", (int)(f.len < 400 ? f.len : 400), f.body);
 	return f.type == CHILD_BLOB || f.type == CHILD_OK
 		       ? 0
-		       : err_set(err, ERR_PARSE, "merge: an answer that was not asked for");
+		       : err_set(err, ERR_PARSE, "merge: unexpected answer");
 }
 
 int child_get(struct target *t, const struct object_id *id, struct buf *out, struct err *err)
@@ -48,7 +48,7 @@ int child_save(struct target *t, const char *name, const void *bytes, size_t len
 	buf_append(&b, name, strlen(name) + 1);
 	buf_append(&b, bytes, len);
 	int rc = gitchild_ask(t, CHILD_SAVE, buf_cstr(&b), b.len, &answer, err);
-	return rc > 0 ? err_set(err, ERR_IO, "the record of the merge could not be kept") : rc;
+	return rc > 0 ? err_set(err, ERR_IO, "can't keep the record of the merge") : rc;
 }
 
 /* --- requests --- */
@@ -107,7 +107,7 @@ static int gitchild_serve(struct target *t, unsigned type, json_t *request, json
 		*out = json_object();
 		return plan_abort(t, err);
 	default:
-		return err_set(err, ERR_PARSE, "merge: an unknown request");
+		return err_set(err, ERR_PARSE, "merge: unknown request");
 	}
 }
 

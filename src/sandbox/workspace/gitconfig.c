@@ -100,7 +100,7 @@ int user_config_read(struct target *t, struct err *err)
 	git_config_free(c);
 	t->config = memfd_create("user-config", MFD_CLOEXEC);
 	if (t->config < 0)
-		return err_sys(err, "cannot keep the user's configuration");
+		return err_sys(err, "can't keep the user's configuration");
 	return fd_write_all(t->config, text.data, text.len, err);
 }
 
@@ -111,8 +111,8 @@ int user_config_use(struct target *t, struct err *err)
 	if (t->config < 0)
 		return 0;
 	if (git_repository_config(&c, t->repo) < 0)
-		return ws_git_err(err, "cannot read the repository's configuration");
+		return ws_git_err(err, "can't read the repository's configuration");
 	int rc = git_config_add_file_ondisk(c, path, GIT_CONFIG_LEVEL_GLOBAL, t->repo, 1);
 	git_config_free(c);
-	return rc < 0 ? ws_git_err(err, "cannot use the user's configuration") : 0;
+	return rc < 0 ? ws_git_err(err, "can't use the user's configuration") : 0;
 }

@@ -143,7 +143,7 @@ static size_t history_walk(struct history *h, size_t most, bool *more_out, struc
 	size_t nr = 0;
 	int rc = 0;
 	if (git_revwalk_new(&walk, h->t->repo) < 0) {
-		(void)!ws_git_err(err, "cannot read the history");
+		(void)!ws_git_err(err, "can't read the history");
 		return 0;
 	}
 	/* any other order reads every commit before the first one is given */

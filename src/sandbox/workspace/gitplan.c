@@ -33,7 +33,7 @@ int merge_lines(const struct buf *base, const struct buf *ours, const struct buf
 	t.ptr = buf_cstr(theirs);
 	t.size = theirs->len;
 	if (git_merge_file(&r, &b, &o, &t, &opts) < 0)
-		return ws_git_err(err, "cannot merge by lines");
+		return ws_git_err(err, "can't merge by lines");
 	int rc = r.automergeable ? 0 : 1;
 	if (rc == 0) {
 		buf_reset(out);
@@ -268,11 +268,12 @@ static int by_lines(struct target *t, struct plan_path *p, struct err *err)
 	CLEANUP(buf_release) struct buf want = BUF_INIT;
 	if (p->base.kind != WS_FILE || p->want.kind != WS_FILE || p->host.state.kind != WS_FILE ||
 	    (p->host.state.flags & WS_HASH_ONLY)) {
-		p->conflict =
-			p->host.state.kind == WS_NONE ? "changed in the box, removed in the target"
-			: p->base.kind == WS_NONE     ? "exists in the target with other content"
-			: p->want.kind == WS_NONE     ? "removed in the box, changed in the target"
-						      : "changed in the box and in the target";
+		p->conflict = p->host.state.kind == WS_NONE
+				      ? "changed in the sandbox, removed in the target"
+			      : p->base.kind == WS_NONE ? "exists in the target with other content"
+			      : p->want.kind == WS_NONE
+				      ? "removed in the sandbox, changed in the target"
+				      : "changed in the sandbox and in the target";
 		return 0;
 	}
 	int rc = gitplan_bytes_of(t, &p->base, &base, err);
@@ -284,7 +285,7 @@ static int by_lines(struct target *t, struct plan_path *p, struct err *err)
 		rc = lines_onto(&base, known ? &had : NULL, &p->host.bytes, &want, &p->bytes, err);
 	}
 	if (rc > 0)
-		p->conflict = "changed in the box and in the target, at the same lines";
+		p->conflict = "changed in the sandbox and in the target, at the same lines";
 	if (rc == 0) {
 		take_mode(p);
 		object_name(OBJECT_BLOB, buf_cstr(&p->bytes), p->bytes.len, &p->after.oid);
@@ -308,7 +309,7 @@ static int judge_dir(struct plan_path *p)
 		    (gitplan_alike(h, &p->base) || (p->has_had && gitplan_alike(h, &p->had))));
 	take_mode(p);
 	if (!p->write && (p->want.kind == WS_DIR || h->kind != WS_NONE))
-		p->conflict = "something else stands there in the target";
+		p->conflict = "the target has another kind of file there";
 	return 0;
 }
 
@@ -401,8 +402,8 @@ static int git_side(struct target *t, struct plan_path *p, const struct ws_state
 		buf_append(clean, buf_cstr(&raw), raw.len);
 	if (filter)
 		p->conflict =
-			"goes through a filter program (LFS or such), which is not run: only the working file "
-			"can be merged";
+			"uses a filter program (such as LFS), which isn't run; only the working file can be "
+			"merged";
 	if (rc == 0)
 		object_name(OBJECT_BLOB, buf_cstr(clean), clean->len, oid);
 	return rc;

@@ -32,11 +32,10 @@ static int gitrepo_odb_get(void *self, const struct object_id *id, enum object_t
 	git_id(id, &want);
 	int rc = git_odb_read(&o, t->odb, &want);
 	if (rc == GIT_ENOTFOUND)
-		return err_set(
-			err, ERR_NOENT,
-			"the repository does not hold an object that it names (a partial clone?)");
+		return err_set(err, ERR_NOENT,
+			       "an object of the repository is missing (a partial clone?)");
 	if (rc < 0)
-		return ws_git_err(err, "cannot read an object");
+		return ws_git_err(err, "can't read an object");
 	*type_out = git_odb_object_type(o) == GIT_OBJECT_TREE ? OBJECT_TREE : OBJECT_BLOB;
 	buf_reset(out);
 	buf_append(out, git_odb_object_data(o), git_odb_object_size(o));
@@ -53,12 +52,12 @@ static int become_owner(int root, struct err *err)
 	if (geteuid() != 0)
 		return 0;
 	if (fstat(root, &st) < 0)
-		return err_sys(err, "cannot look at the target");
+		return err_sys(err, "can't read the status of the target");
 	if (st.st_uid == 0)
 		return 0;
 	if (setgroups(1, &st.st_gid) < 0 || setresgid(st.st_gid, st.st_gid, st.st_gid) < 0 ||
 	    setresuid(st.st_uid, st.st_uid, st.st_uid) < 0)
-		return err_sys(err, "cannot become the owner of the target");
+		return err_sys(err, "can't become the owner of the target");
 	return 0;
 }
 
@@ -84,14 +83,14 @@ static int gitrepo_find_head(struct target *t, struct err *err)
 	git_oid id;
 	git_commit *c = NULL;
 	if (git_reference_lookup(&head, t->repo, "HEAD") < 0)
-		return ws_git_err(err, "cannot read HEAD");
+		return ws_git_err(err, "can't read HEAD");
 	if (git_reference_type(head) == GIT_REFERENCE_SYMBOLIC)
 		t->branch = mem_strdup(git_reference_symbolic_target(head));
 	git_reference_free(head);
 	if (git_reference_name_to_id(&id, t->repo, "HEAD") < 0)
 		return 0; /* no commit yet */
 	if (git_commit_lookup(&c, t->repo, &id) < 0)
-		return ws_git_err(err, "cannot read the commit of HEAD");
+		return ws_git_err(err, "can't read the commit of HEAD");
 	our_id(&id, &t->head);
 	our_id(git_commit_tree_id(c), &t->head_tree);
 	git_commit_free(c);
@@ -118,7 +117,7 @@ int target_open(struct target *t, const char *dir, struct err *err)
 	t->dir = mem_strdup(dir);
 	t->root = open(dir, O_PATH | O_DIRECTORY | O_CLOEXEC);
 	if (t->root < 0)
-		return err_sys(err, "cannot open '%s'", dir);
+		return err_sys(err, "can't open '%s'", dir);
 	ws_git_ready();
 	if (user_config_read(t, err) < 0 || become_owner(t->root, err) < 0)
 		return -1;
@@ -132,7 +131,7 @@ int target_open(struct target *t, const char *dir, struct err *err)
 		return 0;
 	}
 	if (rc < 0)
-		return ws_git_err(err, "cannot open the repository");
+		return ws_git_err(err, "can't open the repository");
 	if (user_config_use(t, err) < 0)
 		return -1;
 	t->bare = git_repository_is_bare(t->repo) == 1;
@@ -149,7 +148,7 @@ int target_open(struct target *t, const char *dir, struct err *err)
 	if (gitrepo_find_head(t, err) < 0)
 		return -1;
 	if (git_repository_odb(&t->odb, t->repo) < 0)
-		return ws_git_err(err, "cannot open the repository's objects");
+		return ws_git_err(err, "can't open the repository's objects");
 	if (git_repository_index(&t->index, t->repo) < 0 || git_index_read(t->index, 1) < 0) {
 		/* of a kind that libgit2 cannot read: what looks into it on the way (line ends)
 		 * sees an empty one */
@@ -261,7 +260,7 @@ int target_clean(const struct target *t, const char *path, size_t len, const str
 	if (rc == 0 && list)
 		rc = git_filter_list_apply_to_buffer(&done, list, buf_cstr(raw), raw->len);
 	if (rc < 0)
-		ws_git_err(err, "cannot convert line ends");
+		ws_git_err(err, "can't convert line ends");
 	buf_reset(out);
 	if (rc == 0 && list)
 		buf_append(out, done.ptr, done.size);
@@ -295,7 +294,7 @@ int target_commit(struct target *t, const struct object_id *tree, const struct o
 	git_signature_free(author);
 	git_signature_free(sig);
 	if (rc < 0)
-		return ws_git_err(err, "cannot write the commit");
+		return ws_git_err(err, "can't write the commit");
 	our_id(&id, out);
 	return 0;
 }
@@ -307,9 +306,9 @@ static int set_detached(struct target *t, const struct object_id *from, const st
 	git_id(from, &want);
 	git_id(to, &next);
 	if (git_reference_name_to_id(&now, t->repo, "HEAD") < 0 || git_oid_cmp(&now, &want) != 0)
-		return err_set(err, ERR_BUSY, "HEAD has moved meanwhile");
+		return err_set(err, ERR_BUSY, "HEAD has moved in the meantime");
 	return git_repository_set_head_detached(t->repo, &next) < 0
-		       ? ws_git_err(err, "cannot move HEAD")
+		       ? ws_git_err(err, "can't move HEAD")
 		       : 0;
 }
 
@@ -330,9 +329,9 @@ int target_ref(struct target *t, const char *ref, const struct object_id *from,
 		if (git_reference_name_to_id(&there, t->repo, ref) < 0)
 			return 0;
 		if (git_oid_cmp(&there, &now) != 0)
-			return err_set(err, ERR_BUSY, "'%s' has moved meanwhile", ref);
+			return err_set(err, ERR_BUSY, "'%s' has moved in the meantime", ref);
 		return git_reference_remove(t->repo, ref) < 0
-			       ? ws_git_err(err, "cannot remove the ref")
+			       ? ws_git_err(err, "can't remove the ref")
 			       : 0;
 	}
 	if (object_is_null(from))
@@ -342,8 +341,8 @@ int target_ref(struct target *t, const char *ref, const struct object_id *from,
 						   "sandglass: merge back");
 	git_reference_free(made);
 	if (rc == GIT_EMODIFIED || rc == GIT_EEXISTS)
-		return err_set(err, ERR_BUSY, "'%s' has moved meanwhile", ref);
-	return rc < 0 ? ws_git_err(err, "cannot set the ref") : 0;
+		return err_set(err, ERR_BUSY, "'%s' has moved in the meantime", ref);
+	return rc < 0 ? ws_git_err(err, "can't set the ref") : 0;
 }
 
 void target_staged(const struct target *t, const char *path, size_t len, unsigned *mode,
@@ -380,7 +379,7 @@ int target_stage(struct target *t, const char *path, size_t len, unsigned mode,
 	target_path(t, path, len, &p);
 	if (!mode) {
 		int rc = was ? git_index_remove(t->index, buf_cstr(&p), 0) : 0;
-		return rc < 0 ? ws_git_err(err, "cannot change the index") : 0;
+		return rc < 0 ? ws_git_err(err, "can't change the index") : 0;
 	}
 	memset(&e, 0, sizeof(e));
 	e.path = buf_cstr(&p);
@@ -400,5 +399,5 @@ int target_stage(struct target *t, const char *path, size_t len, unsigned mode,
 		e.gid = st.st_gid;
 		e.file_size = (uint32_t)st.st_size;
 	}
-	return git_index_add(t->index, &e) < 0 ? ws_git_err(err, "cannot change the index") : 0;
+	return git_index_add(t->index, &e) < 0 ? ws_git_err(err, "can't change the index") : 0;
 }

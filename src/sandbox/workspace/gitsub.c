@@ -56,7 +56,7 @@ static int gitsub_odb_get(void *self, const struct object_id *id, enum object_ty
 {
 	git_odb_object *o = read_object(self, id);
 	if (!o)
-		return err_set(err, ERR_NOENT, "an object of the repository is not there");
+		return err_set(err, ERR_NOENT, "an object of the repository is missing");
 	*type_out = git_odb_object_type(o) == GIT_OBJECT_TREE ? OBJECT_TREE : OBJECT_BLOB;
 	buf_reset(out);
 	buf_append(out, git_odb_object_data(o), git_odb_object_size(o));
@@ -323,7 +323,7 @@ static int write_refs(struct sub_walk *w, struct err *err)
 		if (c && c->read)
 			gitsub_add_line(&lines, &r->id, "", r->name);
 		if (r->loose && unlink(loose) < 0)
-			rc = err_sys(err, "cannot remove '%s'", loose);
+			rc = err_sys(err, "can't remove '%s'", loose);
 	}
 	for (size_t i = 0; i < w->nr; i++) {
 		const struct sub_commit *c = &w->commit[i];
@@ -363,7 +363,7 @@ static int write_shallow(struct sub_walk *w, struct err *err)
 	}
 	if (out.len)
 		return file_write_renamed(path, out.data, out.len, 0644, err);
-	return unlink(path) < 0 && errno != ENOENT ? err_sys(err, "cannot remove '%s'", path) : 0;
+	return unlink(path) < 0 && errno != ENOENT ? err_sys(err, "can't remove '%s'", path) : 0;
 }
 
 int gitsub_write(const char *objects, const char *git, const char *prefix,
@@ -376,7 +376,7 @@ int gitsub_write(const char *objects, const char *git, const char *prefix,
 	*tree_out = (struct object_id){ 0 };
 	ws_git_ready();
 	if (git_odb_open(&w.odb, objects) < 0)
-		rc = ws_git_err(err, "cannot open the repository's objects");
+		rc = ws_git_err(err, "can't open the repository's objects");
 	if (rc == 0) {
 		read_loose(&w);
 		read_packed(&w);
@@ -413,7 +413,7 @@ int gitsub_files(const char *objects, const struct object_id *tree,
 	    (object_parse(empty_tree, &none) && !memcmp(&none, tree, sizeof(none))))
 		return 0;
 	if (git_odb_open(&w.odb, objects) < 0)
-		return ws_git_err(err, "cannot open the repository's objects");
+		return ws_git_err(err, "can't open the repository's objects");
 	int rc = tree_each(&st, tree, false, fn, self, err);
 	git_odb_free(w.odb);
 	return rc;

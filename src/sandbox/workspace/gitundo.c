@@ -18,7 +18,7 @@ int forget_refs(struct target *t, json_t **out, struct err *err)
 		if (!ref || strncmp(ref, "refs/sandglass/", 15) != 0 || !branch_stands(t, ref))
 			continue;
 		if (git_reference_remove(t->repo, ref) < 0)
-			return ws_git_err(err, "cannot remove the ref");
+			return ws_git_err(err, "can't remove the ref");
 		removed++;
 	}
 	*out = json_object();
@@ -159,7 +159,7 @@ int undo_run(struct target *t, json_t **out, struct err *err)
 	CLEANUP(buf_release) struct buf b = BUF_INIT;
 	int rc = child_load(t, "record.json", &b, err);
 	if (rc != 0)
-		return rc < 0 ? -1 : err_set(err, ERR_NOENT, "record of that merge not found");
+		return rc < 0 ? -1 : err_set(err, ERR_NOENT, "the record of this merge is missing");
 	json_t *rec = json_parse(buf_cstr(&b), b.len, "the record of the merge", err);
 	if (!rec)
 		return -1;
@@ -174,7 +174,7 @@ int undo_run(struct target *t, json_t **out, struct err *err)
 		return 0;
 	}
 	if (t->index && git_index_read(t->index, 1) < 0)
-		rc = ws_git_err(err, "cannot read the index");
+		rc = ws_git_err(err, "can't read the index");
 	/* what was made goes first, last path first; then what was there comes back, parents
 	 * first */
 	for (int pass = 0; pass < 2 && rc == 0; pass++)
@@ -194,7 +194,7 @@ int undo_run(struct target *t, json_t **out, struct err *err)
 		rc = did < 0 ? -1 : 0;
 	}
 	if (rc == 0 && staged && git_index_write(t->index) < 0)
-		rc = ws_git_err(err, "cannot write the index");
+		rc = ws_git_err(err, "can't write the index");
 	if (rc == 0)
 		rc = undo_refs(t, rec, o, err);
 	json_put_int(o, "written", (int64_t)written);

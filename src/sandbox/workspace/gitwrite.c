@@ -126,7 +126,7 @@ static void gitwrite_flush_one(void *self, const struct object_id *id, enum obje
 static int gitwrite_flush(struct target *t, struct err *err)
 {
 	memstore_each(t->mem, gitwrite_flush_one, t);
-	return t->odb ? 0 : ws_git_err(err, "cannot write objects into the repository");
+	return t->odb ? 0 : ws_git_err(err, "can't write objects into the repository");
 }
 
 static int write_commits(struct target *t, const struct chain *c, struct err *err)
@@ -166,13 +166,13 @@ static int way_of_ref(struct target *t, const char *ref, struct err *err)
 		if (branch_stands(t, above))
 			return err_set(
 				err, ERR_EXISTS,
-				"branch '%s' can't be made: branch '%s' exists; choose another name",
+				"can't create branch '%s': branch '%s' exists; choose another name",
 				branch_name(ref), branch_name(above));
 	}
 	if (git_reference_iterator_glob_new(&it, t->repo, below) == 0 &&
 	    git_reference_next_name(&name, it) == 0)
 		err_set(err, ERR_EXISTS,
-			"branch '%s' can't be made: branch '%s' exists; choose another name",
+			"can't create branch '%s': branch '%s' exists; choose another name",
 			branch_name(ref), branch_name(name));
 	git_reference_iterator_free(it);
 	return name ? -1 : 0;
@@ -223,13 +223,14 @@ static int set_new_ref(struct target *t, struct err *err)
 		}
 		if (t->stands_on) {
 			if (memcmp(&t->ref_old, &t->head, sizeof(t->head)) != 0)
-				return err_set(err, ERR_BUSY, "branch '%s' has moved meanwhile",
+				return err_set(err, ERR_BUSY,
+					       "branch '%s' has moved in the meantime",
 					       branch_name(t->ref));
 		} else if (!is_mode(t, "branch")) {
 			/* our own name of the same merge, from before the target moved */
 		} else if (!json_flag(t->request, "again", false)) {
-			return err_set(err, ERR_EXISTS,
-				       "branch '%s' exists already; choose another name", t->ref);
+			return err_set(err, ERR_EXISTS, "branch '%s' exists; choose another name",
+				       t->ref);
 		}
 	}
 	t->ref_made = true; /* the record comes first: what it names and is not there is no harm */
@@ -351,13 +352,13 @@ static int may_commit(const struct target *t, struct err *err)
 	if (is_mode(t, "commits") && git_repository_state(t->repo) != GIT_REPOSITORY_STATE_NONE)
 		return err_set(
 			err, ERR_BUSY,
-			"'%s' is in the middle of a merge, rebase or the like; finish that first",
+			"'%s' has an unfinished merge, rebase, or similar operation; finish it first",
 			t->dir);
 	if (is_mode(t, "commits") && !t->index)
 		return err_set(
 			err, ERR_UNSUPPORTED,
-			"the index of '%s' is of a kind that cannot be written here (a sparse index); use the "
-			"mode branch",
+			"'%s' has a sparse index, which sandglass can't write; merge into a branch instead "
+			"(mode branch)",
 			t->dir);
 	return 0;
 }
@@ -437,7 +438,7 @@ static int gitwrite_write_index(struct target *t, struct err *err)
 	if (!t->index)
 		return 0;
 	if (git_index_read(t->index, 0) < 0)
-		return ws_git_err(err, "cannot read the index");
+		return ws_git_err(err, "can't read the index");
 	for (size_t i = 0; i < t->all.nr; i++) {
 		const struct plan_path *p = &t->all.path[i];
 		if (p->skip || !p->stage)
@@ -464,7 +465,7 @@ static int gitwrite_write_index(struct target *t, struct err *err)
 			any = true;
 		}
 	if (any && git_index_write(t->index) < 0)
-		return ws_git_err(err, "cannot write the index (is another git at work?)");
+		return ws_git_err(err, "can't write the index (is another git running?)");
 	return 0;
 }
 
@@ -474,9 +475,10 @@ static int gitwrite_verify(struct target *t, struct err *err)
 		const struct plan_path *p = &t->all.path[i];
 		if (p->write && !p->skip && p->host.state.kind != WS_DIR &&
 		    !hostfile_same(&p->host, t->root, p->path, p->len))
-			return err_set(err, ERR_BUSY,
-				       "'%s' was changed just now; nothing was merged, try again",
-				       p->path);
+			return err_set(
+				err, ERR_BUSY,
+				"'%s' changed during the merge; nothing was merged; try again",
+				p->path);
 	}
 	return 0;
 }
@@ -499,8 +501,7 @@ static int read_back(struct target *t, struct plan_path *p, struct err *err)
 	if (same)
 		return 1;
 	if (want->kind == WS_FILE && is->kind == WS_FILE && p->wrote.st_ino && ours)
-		return err_set(err, ERR_IO, "'%.300s' could not be read back as it was written",
-			       p->path);
+		return err_set(err, ERR_IO, "'%.300s' differs when it is read back", p->path);
 	return 0;
 }
 
@@ -539,10 +540,10 @@ static int read_commit_back(struct target *t, struct err *err)
 	git_tree_free(tree);
 	git_commit_free(c);
 	if (!right)
-		return err_set(err, ERR_IO, "the commit could not be read back as it was written");
+		return err_set(err, ERR_IO, "the commit differs when it is read back");
 	if (t->ref && (git_reference_name_to_id(&id, t->repo, t->ref) < 0 ||
 		       memcmp(id.id, t->commit.b, sizeof(t->commit.b)) != 0))
-		return err_set(err, ERR_BUSY, "'%s' has moved meanwhile", t->ref);
+		return err_set(err, ERR_BUSY, "'%s' has moved in the meantime", t->ref);
 	return 0;
 }
 
@@ -552,7 +553,7 @@ int plan_commit(struct target *t, json_t **out, struct err *err)
 	json_t *o = json_object(), *changed = json_array();
 	int rc = 0;
 	if (!t->prepared)
-		rc = err_set(err, ERR_INVALID, "merge: nothing is prepared");
+		rc = err_set(err, ERR_INVALID, "merge: no prepared merge");
 	if (rc == 0 && !is_mode(t, "branch"))
 		rc = gitwrite_verify(t, err);
 	if (rc == 0)
@@ -577,7 +578,7 @@ int plan_commit(struct target *t, json_t **out, struct err *err)
 			t->ref_made &= !back;
 			if (!back)
 				err_set(&why, why.code,
-					"%.200s; and putting it back failed: %.200s", why.text,
+					"%.200s; can't restore the former state: %.200s", why.text,
 					err->text);
 			*err = why;
 		}

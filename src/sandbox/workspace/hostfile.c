@@ -31,7 +31,7 @@ void hostfile_read(struct hostfile *h, int root, const char *path, size_t len)
 		h->blocked = errno == ENOENT	? NULL
 			     : errno == ELOOP	? "a symbolic link is in the way"
 			     : errno == ENOTDIR ? "a file or a link is in the way of a directory"
-						: "cannot be reached";
+						: "can't be reached";
 		return;
 	}
 	if (fstatat(dir, name, &h->st, AT_SYMLINK_NOFOLLOW) < 0) {
@@ -48,7 +48,7 @@ void hostfile_read(struct hostfile *h, int root, const char *path, size_t len)
 				     &h->state, &h->bytes, &h->st);
 		if (h->state.flags & (WS_UNREADABLE | WS_TORN))
 			h->blocked =
-				h->state.flags & WS_TORN ? "is being written" : "cannot be read";
+				h->state.flags & WS_TORN ? "is being written" : "can't be read";
 	} else if (S_ISLNK(h->st.st_mode)) {
 		content_link(dir, name, &h->state, &h->bytes);
 	} else {
@@ -80,7 +80,7 @@ static int hostfile_make_parents(int root, const char *path, size_t len, struct 
 		CLEANUP(free_ptr) char *name = NULL;
 		CLEANUP(fd_close) int dir = hostfile_open_parent(root, path, i, &name);
 		if (dir < 0 || (mkdirat(dir, name, 0777) < 0 && errno != EEXIST))
-			return err_sys(err, "cannot make directory '%.*s'",
+			return err_sys(err, "can't create directory '%.*s'",
 				       (int)(i < 300 ? i : 300), path);
 	}
 	return 0;
@@ -98,12 +98,12 @@ static int write_file(int dir, const char *temp, const struct ws_state *s, const
 	CLEANUP(fd_close)
 	int fd = openat(dir, temp, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
 	if (fd < 0)
-		return err_sys(err, "cannot write");
+		return err_sys(err, "can't write");
 	int rc = fd_write_all(fd, bytes, nr, err);
 	if (rc == 0 && wrote && fstat(fd, wrote) < 0)
-		rc = err_sys(err, "cannot look at what was written");
+		rc = err_sys(err, "can't look at what was written");
 	if (rc == 0 && (fchmod(fd, s->mode & 0777) < 0 || fsync(fd) < 0))
-		rc = err_sys(err, "cannot write");
+		rc = err_sys(err, "can't write");
 	if (rc < 0)
 		unlinkat(dir, temp, 0);
 	return rc;
@@ -122,8 +122,8 @@ static int write_bytes(int dir, const char *name, const struct ws_state *s, cons
 static int hostfile_make_dir(int dir, const char *name, unsigned mode, struct err *err)
 {
 	if (mkdirat(dir, name, mode) < 0)
-		return errno == EEXIST ? 0 : err_sys(err, "cannot make the directory");
-	return fchmodat(dir, name, mode, 0) < 0 ? err_sys(err, "cannot make the directory") : 0;
+		return errno == EEXIST ? 0 : err_sys(err, "can't create the directory");
+	return fchmodat(dir, name, mode, 0) < 0 ? err_sys(err, "can't create the directory") : 0;
 }
 
 int hostfile_write(int root, const char *path, size_t len, const struct ws_state *s,
@@ -136,7 +136,7 @@ int hostfile_write(int root, const char *path, size_t len, const struct ws_state
 	CLEANUP(fd_close) int dir = hostfile_open_parent(root, path, len, &name);
 	int rc;
 	if (dir < 0)
-		return err_sys(err, "cannot open the directory of '%.*s'",
+		return err_sys(err, "can't open the directory of '%.*s'",
 			       (int)(len < 300 ? len : 300), path);
 	if (s->kind == WS_DIR)
 		rc = hostfile_make_dir(dir, name, s->mode & 0777, err);
@@ -153,14 +153,14 @@ int hostfile_remove(int root, const char *path, size_t len, const struct stat *w
 	if (dir < 0 || fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW) < 0)
 		return errno == ENOENT || errno == ENOTDIR
 			       ? 0
-			       : err_sys(err, "cannot remove '%.*s'", (int)(len < 300 ? len : 300),
+			       : err_sys(err, "can't remove '%.*s'", (int)(len < 300 ? len : 300),
 					 path);
 	if (!S_ISDIR(st.st_mode))
 		return hostplace_remove(dir, name, was ? was : &st, err) < 0
 			       ? err_wrap(err, "'%.*s'", (int)(len < 300 ? len : 300), path)
 			       : 0;
 	if (unlinkat(dir, name, AT_REMOVEDIR) < 0 && errno != ENOENT)
-		return err_sys(err, "cannot remove '%.*s'", (int)(len < 300 ? len : 300), path);
+		return err_sys(err, "can't remove '%.*s'", (int)(len < 300 ? len : 300), path);
 	return 0;
 }
 

@@ -96,7 +96,7 @@ static int memstore_get(void *self, const struct object_id *id, enum object_type
 		return m->below.get(m->below.self, id, type_out, out, err);
 	char hex[41];
 	object_hex(id, hex);
-	return err_set(err, ERR_NOENT, "object %s is not held", hex);
+	return err_set(err, ERR_NOENT, "object %s not found", hex);
 }
 
 /* As the store below would, which is not to be called from here: its thread is another one. */

@@ -23,10 +23,10 @@ const char *merge_mode_name(enum merge_mode m)
 
 char *merge_message(const char *box, uint64_t seq, const char *session)
 {
-	return seq ? mem_printf("sandglass: box %s at #%" PRIu64
+	return seq ? mem_printf("sandglass: sandbox %s at #%" PRIu64
 				"\n\nSandglass-Session: %s\nSandglass-Event: #%" PRIu64 "\n",
 				box, seq, session, seq)
-		   : mem_printf("sandglass: work of box %s\n\nSandglass-Session: %s\n", box,
+		   : mem_printf("sandglass: work of sandbox %s\n\nSandglass-Session: %s\n", box,
 				session);
 }
 
@@ -107,7 +107,7 @@ static int part_look(struct merge_work *w, size_t i, struct err *err)
 		if (w->nr >= MERGE_PARTS_MAX)
 			rc = err_set(
 				err, ERR_FULL,
-				"'%s' holds more than %d repositories; merge parts of it with --path",
+				"'%s' has more than %d repositories; merge parts of it with --path",
 				p->dir, MERGE_PARTS_MAX);
 		if (skip)
 			buf_printf(&full, "%s/", w->part[i].prefix);
@@ -267,7 +267,7 @@ static int write_patch(struct merge_work *w, size_t i, struct err *err)
 	int rc = ws_diff_patch(&d, &w->st, &b, err);
 	free(d.item);
 	if (rc == 0 && !o->dry && !o->patch)
-		rc = err_set(err, ERR_USAGE, "merge: the mode patch needs a file to write");
+		rc = err_set(err, ERR_USAGE, "merge: mode patch: missing file name");
 	if (rc == 0 && !o->dry)
 		rc = file_write_atomic(path, buf_cstr(&b), b.len, 0644, err);
 	if (rc < 0)

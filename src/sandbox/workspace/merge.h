@@ -1,7 +1,7 @@
 /* Merging a box's work back into the user's own repositories on the host.
  *
- * 1. What the sandbox changed (base to wanted view) is merged three-way, file by file, with what is
- *    in the target now: equal to the base, or to what an earlier merge brought: taken; equal to the
+ * 1. What the sandbox changed (base to wanted view) is merged three-way, file by file, with
+ *    the target's current file: equal to the base, or to what an earlier merge brought: taken; equal to the
  *    wanted: done already; else by lines; else a conflict. Nothing is ever overwritten. Untracked
  *    files of the user's are among them: one that changed on the host since the sandbox was opened
  *    is a conflict.

@@ -36,12 +36,12 @@ int merge_child_start(struct child *c, const struct merge_opts *o, const struct 
 	int pair[2];
 	*c = (struct child){ .o = o, .store = store, .sock = -1, .pidfd = -1, .k = k };
 	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) < 0)
-		return err_sys(err, "merge: cannot make a socket");
+		return err_sys(err, "merge: can't create a socket");
 	int rc = o->spawn ? o->spawn(o->self, pair[1], &c->pidfd, err)
 			  : spawn_program(pair[1], o->hold, &c->pidfd, err);
 	close(pair[1]);
 	c->sock = pair[0];
-	return rc < 0 ? err_wrap(err, "merge: cannot start the child") : 0;
+	return rc < 0 ? err_wrap(err, "merge: can't start the merge process") : 0;
 }
 
 void child_end(struct child *c)
@@ -94,8 +94,7 @@ static int on_get(struct child *c, const struct frame *f, struct err *err)
 		if (memcmp(&is, &id, sizeof(id)) != 0)
 			return err_set(
 				err, ERR_DAMAGED,
-				"the recording is damaged: a content is not what its name says; "
-				"'sandglass verify' shows what is");
+				"the recording is damaged: a content doesn't match its checksum; try 'sandglass verify'");
 	}
 	return frame_send(c->sock, rc < 0 ? CHILD_NONE : CHILD_BLOB, 0, buf_cstr(&b), b.len, NULL,
 			  0, err);
@@ -114,7 +113,7 @@ static int on_save(struct child *c, const struct frame *f, struct err *err)
 			rc = file_write_atomic(path, nul + 1, f->len - (size_t)(nul + 1 - f->body),
 					       0600, &why);
 	} else {
-		err_set(&why, ERR_INVALID, "no place for the record of the merge");
+		err_set(&why, ERR_INVALID, "merge: no directory for its record");
 	}
 	return frame_send(c->sock, rc < 0 ? CHILD_ERR : CHILD_OK, 0, why.text,
 			  rc < 0 ? strlen(why.text) : 0, NULL, 0, err);
@@ -141,16 +140,16 @@ static int merge_child_wait_for(struct child *c, struct err *err)
 	for (int64_t until = clock_mono_us() + SILENCE_US; clock_mono_us() < until;) {
 		if (c->o->stop && c->o->stop(c->o->self)) {
 			child_kill(c);
-			return err_set(err, ERR_CANCELLED, "the merge was stopped");
+			return err_set(err, ERR_CANCELLED, "the merge was canceled");
 		}
 		int n = poll(&p, 1, TICK_MS);
 		if (n > 0)
 			return 0;
 		if (n < 0 && errno != EINTR)
-			return err_sys(err, "merge: cannot wait");
+			return err_sys(err, "merge: can't wait for the merge process");
 	}
 	child_kill(c);
-	return err_set(err, ERR_TIMEOUT, "the repository did not answer within two minutes");
+	return err_set(err, ERR_TIMEOUT, "the merge process didn't answer within 2 minutes");
 }
 
 static int child_error(const struct frame *f, struct err *err)
@@ -176,7 +175,7 @@ int child_ask(struct child *c, unsigned type, const json_t *request, json_t **ou
 	for (;;) {
 		int rc = merge_child_wait_for(c, err);
 		if (rc == 0 && frame_recv(c->sock, CHILD_MAX_BODY, &f, &b, NULL, &none, err) < 0)
-			rc = err_wrap(err, "the process that opens the repository has gone");
+			rc = err_wrap(err, "the merge process has ended");
 		if (rc < 0)
 			return -1;
 		if (f.type == CHILD_GET)

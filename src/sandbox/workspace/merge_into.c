@@ -36,6 +36,6 @@ int merge_may_commit(const char *dir, enum merge_mode mode, struct err *err)
 	if (mode != MERGE_BRANCH && mode != MERGE_COMMITS)
 		return 0;
 	if (!realpath(dir, full))
-		return err_sys(err, "merge: '%s' cannot be used", dir);
+		return err_sys(err, "merge: can't use '%s'", dir);
 	return maybe_repository(full) ? 0 : err_set(err, ERR_UNSUPPORTED, MERGE_NO_REPOSITORY, dir);
 }

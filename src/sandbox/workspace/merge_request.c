@@ -63,12 +63,13 @@ static int apply_choices(struct wish *w, const struct merge_opts *o, const struc
 			ws_patch_release(&p);
 			if (!text)
 				return err_set(err, ERR_INVALID,
-					       "'%s' has no hunks: take or leave it as a whole",
+					       "'%s' has no hunks; accept or reject the whole file",
 					       c->path);
 			if (!fits)
-				return err_set(err, ERR_INVALID,
-					       "'%s' is not what was shown: look at it again",
-					       c->path);
+				return err_set(
+					err, ERR_INVALID,
+					"'%s' has changed since it was shown; review it again",
+					c->path);
 			if (nothing || (c->was.kind == WS_NONE && b.len == 0)) {
 				strv_push_bytes(&w->left, c->path, c->len);
 				continue;
@@ -138,7 +139,7 @@ static int check_bounds(const struct ws_diff *d, struct err *err)
 	if (d->nr > MERGE_PATHS_MAX)
 		return err_set(
 			err, ERR_FULL,
-			"%zu changed paths are more than a merge takes (%d); merge parts of them with --path",
+			"%zu changed paths exceed the limit of a merge (%d); merge parts of them with --path",
 			d->nr, MERGE_PATHS_MAX);
 	for (size_t i = 0; i < d->nr; i++) {
 		size_t depth = 0;
@@ -147,7 +148,8 @@ static int check_bounds(const struct ws_diff *d, struct err *err)
 		if (depth > MERGE_DEPTH_MAX)
 			return err_set(
 				err, ERR_FULL,
-				"'%.60s...' is %zu directories deep, a merge takes at most %d; leave it out with --path",
+				"'%.60s...' is %zu directories deep; the limit of a merge is %d; leave it out with "
+				"--path",
 				d->item[i].path, depth, MERGE_DEPTH_MAX);
 	}
 	return 0;

@@ -225,14 +225,14 @@ static int some_hunks(const struct pick_file *f, const struct ws_path *path,
 	struct merge_choice choice = { .path = path->path, .len = path->len };
 	int rc = ws_patch_make(&p, st, &c, 3, err);
 	if (rc == 0 && (p.what != PATCH_TEXT || c.was.kind == WS_LINK || c.now.kind == WS_LINK))
-		rc = err_set(err, ERR_INVALID, "'%s' has no hunks: take it as a whole with --path",
+		rc = err_set(err, ERR_INVALID, "'%s' has no hunks; name the whole file with --path",
 			     path->path);
 	if (rc == 0 && f->nr && f->hunk[f->nr - 1] > p.nr)
-		rc = err_set(err, ERR_NOENT, "'%s' has %zu hunk%s: hunk %u not found", path->path,
+		rc = err_set(err, ERR_NOENT, "'%s' has %zu hunk%s; hunk %u not found", path->path,
 			     p.nr, p.nr == 1 ? "" : "s", f->hunk[f->nr - 1]);
 	if (rc == 0 && f->nr_ranges && memcmp(f->seen.b, path->now.oid.b, sizeof(f->seen.b)) != 0)
 		rc = err_set(err, ERR_INVALID,
-			     "'%s' has changed since it was shown: look at it again", path->path);
+			     "'%s' has changed since it was shown; review it again", path->path);
 	if (rc == 0 && f->nr_ranges) {
 		choice.range = mem_calloc(f->nr_ranges, sizeof(*choice.range));
 		memcpy(choice.range, f->range, f->nr_ranges * sizeof(*f->range));
@@ -276,7 +276,7 @@ int pick_choices(struct pick *p, const char *repo, const struct ws_view *v,
 			if (memcmp(f->seen.b, is->oid.b, sizeof(f->seen.b)) != 0)
 				return err_set(
 					err, ERR_INVALID,
-					"'%s' has changed since it was shown: look at it again",
+					"'%s' has changed since it was shown; review it again",
 					path->path);
 			strv_push(&out->whole, path->path);
 		} else if (f) {

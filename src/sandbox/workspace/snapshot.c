@@ -407,7 +407,7 @@ int ws_take(struct ws *w, const struct ws_store *st, const struct ws_how *how, j
 		CLEANUP(fd_close)
 		int fd = openat(w->upper_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 		if (fd < 0 || syncfs(fd) < 0)
-			return err_sys(err, "snapshot: cannot sync the upper");
+			return err_sys(err, "snapshot: can't sync the upper layer");
 	}
 	bool full = true;
 	json_t *missed = NULL;

@@ -201,7 +201,8 @@ static int look_entry(struct walk *w, int dir, const struct walk_dent *d, void *
 	if (++w->u->looked % CLOCK_EVERY == 0 && clock_awake_us() > w->until_us)
 		return err_set(
 			err, ERR_TIMEOUT,
-			"looking at the files stopped after %d s, at %zu entries; keep large trees out of the workspace",
+			"the scan of the files stopped after %d s, at %zu entries; keep large trees out of "
+			"the workspace",
 			UPPER_WALK_S, w->u->looked);
 	if (!stat_entry(w, d, w->dir, &st))
 		return 0; /* gone again */
@@ -275,7 +276,7 @@ static int look_at_dir(struct walk *w, struct ws_node *d, bool deep, struct err 
 		if (errno == ENOENT || errno == ENOTDIR ||
 		    errno == ELOOP) /* gone, or its parent will tell what it is now */
 			return d->up ? walk_vanish(w, d, err)
-				     : err_sys(err, "cannot open the workspace's files");
+				     : err_sys(err, "can't open the workspace's files");
 		struct ws_state s = d->now;
 		s.flags = WS_UNREADABLE;
 		walk_set_now(w->u, d, &s);

@@ -76,7 +76,7 @@ int attrs_next(const char *bytes, size_t len, size_t *pos, struct attrs_line *l,
 				 ? memchr(p + 2, ' ', (size_t)(end - p) - 2)
 				 : NULL;
 	if (!sp || (*p != 'n' && *p != 'b') || (size_t)(sp - p) - 2 >= sizeof(word))
-		return err_set(err, ERR_DAMAGED, "attributes: broken at byte %zu", *pos);
+		return err_set(err, ERR_DAMAGED, "attributes: damaged at byte %zu", *pos);
 	memcpy(word, p + 2, (size_t)(sp - p) - 2);
 	word[sp - p - 2] = 0;
 	const char *at = sp + 1;
@@ -86,7 +86,7 @@ int attrs_next(const char *bytes, size_t len, size_t *pos, struct attrs_line *l,
 	    !workspace_view_number(&at, end, 16, 0xff, &flags) ||
 	    !workspace_view_number(&at, end, 10, UINT64_MAX, &size) || at == end ||
 	    memchr(at, '/', (size_t)(end - at)))
-		return err_set(err, ERR_DAMAGED, "attributes: broken at byte %zu", *pos);
+		return err_set(err, ERR_DAMAGED, "attributes: damaged at byte %zu", *pos);
 	*l = (struct attrs_line){ .side = *p, .name = at, .len = (size_t)(end - at) };
 	l->state = (struct ws_state){ .kind = (uint8_t)kind,
 				      .flags = (uint8_t)flags,
@@ -140,13 +140,13 @@ static bool on_attrs_entry(void *self, const char *path, size_t len, unsigned mo
 		const char *slash = memchr(path + i, '/', len - i);
 		if (!slash) {
 			if (len - i != 1 || path[i] != 'a')
-				return err_set(err, ERR_DAMAGED, "attributes: an unknown entry"),
+				return err_set(err, ERR_DAMAGED, "attributes: unknown entry"),
 				       false;
 			break;
 		}
 		size_t end = (size_t)(slash - path);
 		if (path[i] != 'd' || end - i < 2)
-			return err_set(err, ERR_DAMAGED, "attributes: an unknown directory"), false;
+			return err_set(err, ERR_DAMAGED, "attributes: unknown directory"), false;
 		if (dir.len)
 			buf_putc(&dir, '/');
 		buf_append(&dir, path + i + 1, end - i - 1);

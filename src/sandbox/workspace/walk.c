@@ -201,7 +201,7 @@ struct ws_node *walk_new_node(struct walk *w, struct ws_node *up, const char *na
 {
 	if (w->u->nr_nodes >= UPPER_NODES_MAX) {
 		err_set(err, ERR_FULL,
-			"more than %d changed paths in the workspace; keep them out of it or split it",
+			"more than %d changed paths in the workspace; keep large trees out of it, or split it",
 			UPPER_NODES_MAX);
 		return NULL;
 	}

@@ -90,7 +90,7 @@ int watch_new(struct watch **out, int root, struct err *err)
 	w->root = root;
 	w->fd = inotify_init1(IN_NONBLOCK | IN_CLOEXEC);
 	if (w->fd < 0 || !add_tree(w, "", 0)) {
-		err_sys(err, "cannot watch the directories of the workspace");
+		err_sys(err, "can't watch the directories of the workspace");
 		watch_free(&w);
 		return -1;
 	}

@@ -164,8 +164,8 @@ static void play_answer(struct peer *p)
 static void bad(void)
 {
 	static const struct answer answers[] = {
-		{ UP "Sec-WebSocket-Accept: s3pPLMBiTxaQ9kYGzzhZRbK+xOo=\r\n\r\n", HTTP_CUT, 101, "not to our question", "", "the answer to another key", true },
-		{ UP "\r\n", HTTP_CUT, 101, "not to our question", "", "no key in the answer", true },
+		{ UP "Sec-WebSocket-Accept: s3pPLMBiTxaQ9kYGzzhZRbK+xOo=\r\n\r\n", HTTP_CUT, 101, "doesn't match the request", "", "the answer to another key", true },
+		{ UP "\r\n", HTTP_CUT, 101, "doesn't match the request", "", "no key in the answer", true },
 		{ OPENS "Connection: Upgrade\r\n" KEY "\r\n", HTTP_CUT, 101, "does not upgrade", "", "no Upgrade", true },
 		{ OPENS "Upgrade: h2c\r\nConnection: Upgrade\r\n" KEY "\r\n", HTTP_CUT, 101, "does not upgrade", "", "an upgrade to something else", true },
 		{ OPENS "Upgrade: websocket\r\nConnection: close\r\n" KEY "\r\n", HTTP_CUT, 101, "does not upgrade", "", "no Connection: Upgrade", true },

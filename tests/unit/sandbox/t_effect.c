@@ -494,7 +494,7 @@ static void test_freeze_waits(void)
 	turns(3);
 	ok(seen.done == 1 && seen.end == END_CANCELLED && fake.run[0].freed && !fake.run[0].gone, "cancelled: it ends at once");
 	is_int(fake.run[0].nr_signals, 0, "without a signal to anybody");
-	is_str(json_str(fake_body(R, id, EV_ACTION_ENDED), "why", ""), "its box was frozen: nothing was started", "and why");
+	is_str(json_str(fake_body(R, id, EV_ACTION_ENDED), "why", ""), "its sandbox was frozen: nothing was started", "and why");
 	id = exec(0, NULL);
 	turns(3);
 	gate_cancel(G, id, "kill", "now");

@@ -75,7 +75,7 @@ static void five_repositories(void)
 	o.nr_targets = 5;
 	is_int(good ? merge_run(&o, &r, &err) : -1, 0, "five repositories with one conflict");
 	ok(!r.clean && !r.done, "are not merged");
-	is_str(whys(r.body, 3, "conflicts", &got), "f: changed in the box and in the target, at the same lines; ", "the one that is in the way is named");
+	is_str(whys(r.body, 3, "conflicts", &got), "f: changed in the sandbox and in the target, at the same lines; ", "the one that is in the way is named");
 	is_str(whys(r.body, 2, "conflicts", &got), "", "the others are not");
 	merge_result_release(&r);
 	for (size_t i = 0; i < 5; i++)
@@ -123,7 +123,7 @@ static void choices(void)
 	c[0] = (struct merge_choice){ .path = "bin", .len = 3, .left = all, .nr_left = 1 };
 	m.o.id = "00c0ffef";
 	is_int(merge_run(&m.o, &r, &err), -1, "a binary has no hunks");
-	is_str(err.text, "merge: 'bin' has no hunks: take or leave it as a whole", "with this error");
+	is_str(err.text, "merge: 'bin' has no hunks; accept or reject the whole file", "with this error");
 	merge_end(&m);
 }
 
@@ -331,7 +331,7 @@ static void child_trouble(void)
 	m.o.stop = NULL;
 	m.target.dir = "/nonexistent/repo";
 	is_int(merge_run(&m.o, &r, &err), -1, "a target that does not exist");
-	is_str(err.text, "merge: '/nonexistent/repo': cannot open '/nonexistent/repo': No such file or directory", "is named");
+	is_str(err.text, "merge: '/nonexistent/repo': can't open '/nonexistent/repo': No such file or directory", "is named");
 	m.target.dir = m.b.lower;
 	m.o.dry = true;
 	is_int(merge_run(&m.o, &r, &err), 0, "a dry run");

@@ -182,9 +182,9 @@ static void merged(void)
 			       "printf 'a\\r\\nB\\r\\n' > dos; chmod +x s; git mv g moved");
 	static const char *const bad[][2] = { { "f:4" }, { "bin:1" }, { "s:1" }, { "nothere:1" },
 					      { "f:da39a3ee5e6b4b0d3255bfef95601890afd80709@0,1+0,1" } };
-	static const char *const said[] = { "'f' has 3 hunks: hunk 4 not found", "'bin' has no hunks: take it as a whole with --path",
-					    "'s' has no hunks: take it as a whole with --path", "--hunks: 'nothere' has not changed",
-					    "'f' has changed since it was shown: look at it again" };
+	static const char *const said[] = { "'f' has 3 hunks; hunk 4 not found", "'bin' has no hunks; name the whole file with --path",
+					    "'s' has no hunks; name the whole file with --path", "--hunks: 'nothere' has not changed",
+					    "'f' has changed since it was shown; review it again" };
 	for (size_t i = 0; good && i < ARRAY_LEN(bad); i++) {
 		err = ERR_INIT;
 		is_int(merge_some(&m, (const char *[]){ bad[i][0], NULL }, NULL, &r, &err), -1, bad[i][0]);

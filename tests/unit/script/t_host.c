@@ -121,7 +121,7 @@ static void message(void)
 				      .self = &said },
 		 &r);
 	const json_t *c = call_of(&r, "model.call", 1), *m = json_object_get(json_object_get(c, "args"), "messages");
-	is_str(json_str(json_array_get(m, json_array_size(m) - 1), "text", ""), "(the person watching says) hurry up",
+	is_str(json_str(json_array_get(m, json_array_size(m) - 1), "text", ""), "(message of the user) hurry up",
 	       "a person's message stands before the next model call");
 	is_str(json_str(call_of(&r, "box.write", 0), "tool", ""), "write", "a call of a tool names it");
 	is_str(json_str(call_of(&r, "box.write", 0), "said", ""), "I will write the file and then look at it.",

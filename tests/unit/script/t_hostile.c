@@ -75,7 +75,7 @@ static const struct {
 	  "false\tread: 'a\0b' is not a path at test.lua:1\n", NULL },
 	{ "a table that holds itself, to the store",
 	  "local sg = require 'sandglass' local t = {} t.t = t print(pcall(function() sg.store():set('x', t) end))",
-	  "false\tstore.set: cannot make JSON of a table more than 64 levels deep (does it hold itself?) at "
+	  "false\tstore.set: can't encode a table more than 64 levels deep as JSON (does it contain itself?) at "
 	  "test.lua:1\n",
 	  NULL },
 	{ "a __index that lies is not asked",
@@ -94,7 +94,7 @@ static const struct {
 	{ "waiting for each other", "local sg = require 'sandglass'\nsg.channel():recv()", NULL,
 	  "deadlock: every task waits for another task: test.lua:2 at test.lua:2" },
 	{ "require of an unknown module", "require 'no.such'", NULL,
-	  "require: cannot find 'no.such': no file tests/lua/no.such.lua at test.lua:1" },
+	  "require: can't find 'no.such': no file tests/lua/no.such.lua at test.lua:1" },
 	{ "globals of the library are not poisoned",
 	  "pairs, ipairs, type, pcall, error, tostring, setmetatable, string.format, table.concat = nil\n"
 	  "local sg = require 'sandglass' local box = sg.sandbox {} print(box:run('echo ok').out, ('%d'):format(3))",
