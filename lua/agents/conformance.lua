@@ -413,11 +413,11 @@ local function ports()
   local c, r, err = require("sandglass.inside.http").new(box, port, {}), nil, nil
   for _ = 1, 100 do
     r, err = c.ask("GET", "/hello")
-    if r and r.text == "hello from it\n" or tostring(err):find "no way in" then break end
+    if r and r.text == "hello from it\n" or tostring(err):find "connect to a port" then break end
     sg.sleep "100ms"
   end
   c.close()
-  if not r and tostring(err):find "no way in" then
+  if not r and tostring(err):find "connect to a port" then
     p:kill "KILL"
     p:wait()
     return skip("a server in it is reached", tostring(err))

@@ -35,7 +35,7 @@ function on.PreToolUse(e)
     edited.command = d.edited
   end
   local otherwise = d.is_edited and not edited
-  local why = edited and "A person has changed the command." or otherwise and "A person wants this done otherwise." or d.why
+  local why = edited and "The user has changed the command." or otherwise and "The user wants this done differently." or d.why
   return { allowed = d.allowed and not otherwise, why = why, input = edited }
 end
 
@@ -56,7 +56,7 @@ function on.Notification(e) told.put("notice", tostring(e.message or "")) end
 function on.SessionEnd(e) over = true end
 
 local v = assert(rt.call("agent.start", {
-  name = args.agent, task = "works in " .. args.cwd .. ", outside of any box; told by its hooks", model = "outside", tools = sg.json.list(),
+  name = args.agent, task = "works in " .. args.cwd .. ", outside of any sandbox; reported by its hooks", model = "outside", tools = sg.json.list(),
 }))
 local me = rt.current()
 me.agent = v.agent

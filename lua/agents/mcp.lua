@@ -188,7 +188,7 @@ end
 local function hand_on(r)
   local client = clients[r.client] or begin(r.client)
   if not client.task:done() then return client.wants:send(r) end
-  local answer = failed "a person has stopped this agent; nothing more is done for it in this session"
+  local answer = failed "the user has stopped this agent; nothing more runs for it in this session"
   answer.request = r.request
   rt.call("mcp.answer", answer)
 end

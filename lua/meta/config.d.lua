@@ -14,37 +14,37 @@
 ---@field image_in? number tokens of images (default: input)
 ---@field image_out? number (default: output)
 
----What `local c = require "sandglass.config"` gives: set its fields and return it.
+---The table that `local c = require "sandglass.config"` returns. Set its fields and return it.
 ---@class sg.Config
 ---@field model? string           "provider:name"
----@field backend? string the sandbox driver; "process" unless said otherwise
+---@field backend? string the sandbox backend (default: "process")
 ---@field theme? string colors of the console
 ---@field sessions? string        directory of the session files
 ---@field policy? string          one more policy file
 ---@field ascii? boolean draw with ASCII only
 ---@field a11y? boolean           line mode instead of the console
 ---@field sync? boolean synchronized screen updates
----@field coach? boolean hints for who is new to the console
----@field accept? "reduced" boxes without namespaces are acceptable
----@field box_uid? integer        started as root: whose uid boxes have
----@field user? string            the name that decisions are given under
+---@field coach? boolean hints for new users of the console
+---@field accept? "reduced" accepts sandboxes without namespaces
+---@field box_uid? integer        uid of sandboxes when root starts sandglass
+---@field user? string            your name in decisions
 ---@field keep? { file: sg.Size?, hash_only: string[]?, days: integer?, size: sg.Size?, label: string[]?, tokens: boolean? } larger files, and files that match hash_only, are kept by hash only; merged sessions are removed after `days`, and the oldest beyond `size`, except those with a `label`; tokens = false: live tokens in output are not recorded, and files with one are kept by hash only, which a merge leaves out
----@field limits? { mem: sg.Size?, cpus: number?, pids: integer?, disk: sg.Size?, time: sg.Time? } of every box
+---@field limits? { mem: sg.Size?, cpus: number?, pids: integer?, disk: sg.Size?, time: sg.Time? } of every sandbox
 ---@field terminal? { prefix: string? } the key that opens the overlay over an agent's own interface, like "C-b"
 ---@field notify? { command: string[]?, bell: boolean?, when: string?, host: string? } how to notify you of pending approvals; when: a filter over pending actions; host: this host in the ssh lines of SANDGLASS_APPROVE and SANDGLASS_DENY
----@field approvals? { arm_ms: integer?, next: boolean?, timeout: sg.Time? } how long a new question ignores keys; whether the next pending approval opens after a decision; after what time it is denied
+---@field approvals? { arm_ms: integer?, next: boolean?, timeout: sg.Time? } arm_ms: how long a new question ignores keys; next: open the next pending approval after a decision; timeout: deny an unanswered approval after this time
 ---@field expose? string[] paths that are not masked although they look like secrets
----@field tools? string[]         read-only directories for every box
----@field env? table<string, string> variables of every box
+---@field tools? string[]         read-only directories for every sandbox
+---@field env? table<string, string> environment variables of every sandbox
 ---@field prices? table<string, sg.Price> by model; before the list prices
 ---@field models? table<string, table> providers by name: url, speak, key
 ---@field secrets? table<string, string|string[]> "env:NAME", "file:PATH", or a command
 ---@field map? table<string, table> keys of the console
 ---@field pager? string for long output
 ---@field search? table           a search service: url, shape, method, body, headers, results, title, link, text
----@field otlp? { endpoint: string?, headers: table<string, string|sg.Secret>?, every: sg.Time?, content: boolean? } the OpenTelemetry collector of sessions that run
----@field pool? { size: integer? } warm boxes that wait for the next sandbox
+---@field otlp? { endpoint: string?, headers: table<string, string|sg.Secret>?, every: sg.Time?, content: boolean? } the OpenTelemetry collector that receives running sessions
+---@field pool? { size: integer? } sandboxes kept ready for the next request
 ---@field budget? { usd: number?, tokens: integer?, time: sg.Time?, steps: integer?, actions: integer? } of every run
----@field profiles? table<string, sg.Config> parts by name, each with settings as these: with --profile NAME they go before all files
+---@field profiles? table<string, sg.Config> named groups of settings; --profile NAME gives one precedence over all files
 local c = {}
 return c

@@ -1,16 +1,16 @@
 ---@meta sandglass.suite
 
 ---@class sg.Scenario
----@field script string beside the suite
+---@field script string in the suite's directory
 ---@field args? string[]
----@field model? string "scripted:FILE" lies beside the suite
+---@field model? string "scripted:FILE", with FILE in the suite's directory
 ---@field policy? string
 ---@field runs? integer
 ---@field timeout? number|string
----@field files? table<string, string> what is in the workspace
----@field fixture? string a directory that is copied into it
----@field git? boolean default true: the workspace is a repository with one commit
----@field people? {when?: string, say: "approve"|"deny", why?: string}[] the first row whose filter matches answers
+---@field files? table<string, string> files of the workspace, with their content
+---@field fixture? string a directory to copy into the workspace
+---@field git? boolean makes the workspace a repository with one commit (default: true)
+---@field people? {when?: string, say: "approve"|"deny", why?: string}[] answers to approvals; the first row whose filter matches decides
 ---@field expect fun(log: sg.Log, t: sg.Test)
 
 local s = {}

@@ -40,7 +40,7 @@ function sg.chat(o)
   for i, t in ipairs(o.tools or {}) do
     t = tools.find(t)
     if by_name[t.name] then fail("chat: two tools with the name '%s'", t.name) end
-    if t.needs_box and not o.box then fail("chat: the tool '%s' needs the option 'box'", t.name) end
+    if t.needs_box and not o.box then fail("chat: tool '%s': missing option 'box'", t.name) end
     list[i], by_name[t.name] = t, t
   end
   local messages = {}
@@ -65,7 +65,7 @@ end
 function Chat:inject(text)
   check.self(chat_mt, self, "chat", "inject")
   check.arg("inject", "the text", text, "string")
-  self.messages[#self.messages + 1] = { role = "user", text = "(the person watching says) " .. text }
+  self.messages[#self.messages + 1] = { role = "user", text = "(message of the user) " .. text }
 end
 
 local function tool_list(chat)
@@ -243,7 +243,7 @@ local RUN = check.spec("sg.AgentOpts", {
 local ON = { text = "function", call = "function", result = "function", turn = "function" }
 local USUAL = { "shell", "read", "write", "edit", "glob", "grep" }
 
-local SYSTEM = "You work in a sandbox: a Linux machine of your own with the project in /workspace. Use the tools; look "
+local SYSTEM = "You work in a sandbox: a Linux system of your own with the project in /workspace. Use the tools; look "
   .. "at results before you continue. A denied call is final: read the reason and find another way or say what you need. "
   .. "When the task is "
   .. "done, answer with one short paragraph and no tool call."
@@ -431,7 +431,7 @@ local function ask_model(run)
     if not too_long then return reply, err end
     if reply then
       chat.messages[#chat.messages] = nil   -- a refusal for lack of context space adds nothing
-      err = stop_error("limit", "the conversation is longer than the model takes")
+      err = stop_error("limit", "the conversation exceeds the context window of the model")
     end
     hard = hard + 1
     if hard > 2 or compact(chat, run.o.compact, hard) == 0 then return nil, err end
@@ -509,7 +509,7 @@ local function turn(run)
     local data, wrong = output_of(reply.text, run.output)
     run.idle = (run.idle or 0) + 1
     if not data and run.idle > REPAIRS then
-      return false, "error", stop_error("model", "the answer is not what was asked for", wrong)
+      return false, "error", stop_error("model", "the answer doesn't match the requested schema", wrong)
     end
     if not data then
       chat:user("That is not the JSON that was asked for: " .. wrong)

@@ -89,8 +89,8 @@ function rt.current() return current end
 local NOTHING = {}
 local function park(w)
   local t = current
-  if not t then fail "this cannot wait here (it runs outside of any task)" end
-  if not co_isyieldable() then fail "this cannot wait here (inside a sort, gsub or metamethod of the C library)" end
+  if not t then fail "can't wait here: no task is running" end
+  if not co_isyieldable() then fail "can't wait here: inside a sort, gsub, or metamethod of the C library" end
   t.waiting = w or NOTHING
   co_yield(WAIT)
   local values = t.values
@@ -101,7 +101,7 @@ end
 
 -- As park, but raises when the task is cancelled.
 function rt.wait(w)
-  checkpoint(current or fail "this cannot wait here (it runs outside of any task)")
+  checkpoint(current or fail "can't wait here: no task is running")
   local values = pack(park(w))
   checkpoint(current)
   return unpack(values, 1, values.n)
@@ -290,9 +290,9 @@ end
 -- The one way out: returns the value, or nil and an error.
 function rt.call(op, args, on_chunk)
   local t = current
-  if not t then fail "this cannot be called here (outside of any task)" end
+  if not t then fail "can't be called here: no task is running" end
   checkpoint(t)
-  if not co_isyieldable() then fail "this cannot wait here (inside a sort, gsub or metamethod of the C library)" end
+  if not co_isyieldable() then fail "can't wait here: inside a sort, gsub, or metamethod of the C library" end
   local w = open_call(op, args, { task = t })
   pump(t, w, on_chunk)
   local a = w.answer
@@ -349,7 +349,7 @@ local function require_module(name)
   local answer, e = rt.call("module", { name = name })
   if not answer then
     local near = name:sub(1, 4) == "sand" and not name:find "[./]" and name ~= "sandglass"
-    fail("require: cannot find '%s'%s: %s", name, near and "; did you mean 'sandglass'?" or "", e.msg)
+    fail("require: can't find '%s'%s: %s", name, near and "; did you mean 'sandglass'?" or "", e.msg)
   end
   local library = name:sub(1, 10) == "sandglass." or name == "sandglass"
   local chunk, wrong = core.load(answer.text, chunk_name(name, answer.path), library and L or G)
@@ -437,16 +437,16 @@ end
 
 -- Functions that scripts lack, with their replacements: the call raises an error; a library's test for their presence doesn't.
 local INSTEAD = {
-  io = { open = "box:read and box:write do, in a box", lines = "box:read does, in a box", read = "sg.ask asks a person",
-    popen = "box:exec runs a command in a box" },
-  os = { execute = "box:exec runs a command in a box", getenv = "sg.args takes values, sg.secret names credentials",
-    exit = "sg.exit ends a script", remove = "box:exec does, in a box", rename = "box:exec does, in a box",
-    tmpname = "a box has a /tmp of its own" },
+  io = { open = "use box:read and box:write in a sandbox", lines = "use box:read in a sandbox", read = "use sg.ask to ask the user",
+    popen = "use box:exec to run a command in a sandbox" },
+  os = { execute = "use box:exec to run a command in a sandbox", getenv = "use sg.args for values and sg.secret for credentials",
+    exit = "sg.exit ends a script", remove = "use box:exec in a sandbox", rename = "use box:exec in a sandbox",
+    tmpname = "a sandbox has its own /tmp" },
 }
 local function instead(g)
   for lib, names in pairs(INSTEAD) do
     for name, what in pairs(names) do
-      g[lib][name] = function() fail("%s.%s: a script reaches no file, process or variable of this machine; %s", lib, name, what) end
+      g[lib][name] = function() fail("%s.%s: a script can't reach files, processes, or variables of the host; %s", lib, name, what) end
     end
   end
 end

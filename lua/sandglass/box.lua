@@ -82,7 +82,7 @@ local function command(where, cmd, o, args)
     end
     args.argv = cmd
   else
-    fail("%s: a command is a string (for sh -c) or a list of words, not a %s", where, check.type_of(cmd))
+    fail("%s: command: expected a string (for sh -c) or a list of arguments, got a %s", where, check.type_of(cmd))
   end
   hosts(where, o.net)
   args.cwd, args.stdin, args.net, args.user, args.label = o.cwd, o.stdin, o.net, o.user, o.label
@@ -262,7 +262,7 @@ function Box:interpreter(language, o)
     return nil, rt.err { code = "backend", msg = ("interpreter: unknown language '%s': expected python or node"):format(language) }
   end
   if self.caps.shell == false then
-    return nil, rt.err { code = "backend", msg = "interpreter: a sandbox without a shell has one: use box:shell()" }
+    return nil, rt.err { code = "backend", msg = "interpreter: this sandbox has its own interpreter; use box:shell()" }
   end
   local s = self.state
   s.interpreters = (s.interpreters or 0) + 1
@@ -689,7 +689,7 @@ end
 local function watching(o)
   local hold = type(o.hold_exec) == "string" and { o.hold_exec } or o.hold_exec
   for i, p in ipairs(hold or {}) do
-    if type(p) ~= "string" or p:match "^%s*$" then fail("sandbox: hold_exec: pattern %d must be words: \"git push *\"", i) end
+    if type(p) ~= "string" or p:match "^%s*$" then fail("sandbox: hold_exec: pattern %d: expected a command like \"git push *\"", i) end
   end
   if o.trace ~= nil and o.trace ~= "exec" and type(o.trace) ~= "boolean" then
     fail("sandbox: trace is \"exec\" or false, not \"%s\"", o.trace)
@@ -705,7 +705,7 @@ local function with_gpus(options, n, backend)
   backend = backend or "process"
   if n < 1 or n > 64 then fail("sandbox: limits: gpu is a number from 1 to 64, not %d", n) end
   if not HAS_GPUS[backend] and not backend:find "%.lua$" then
-    fail("sandbox: limits: nothing gives GPUs to boxes of '%s'; \"container\", \"kubernetes\" and \"daytona\" can ask for them", backend)
+    fail("sandbox: limits: backend '%s' has no GPUs; use \"container\", \"kubernetes\", or \"daytona\"", backend)
   end
   local all = { gpu = n }
   for name, v in pairs(options or {}) do all[name] = v end

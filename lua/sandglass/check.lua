@@ -168,7 +168,7 @@ function M.class(name, short, methods, optional)
     if optional[k] then return nil end
     fail("%s has no '%s'%s", short, tostring(k), M.suggest(k, methods))
   end
-  function mt.__newindex(_, k) fail("%s: '%s' cannot be set", short, tostring(k)) end
+  function mt.__newindex(_, k) fail("%s: can't set '%s'", short, tostring(k)) end
   function mt.__tostring(self) return short .. " " .. tostring(rawget(self, "name") or rawget(self, "id") or "") end
   if methods.close then
     function mt.__close(self) rt.shield(methods.close, self) end

@@ -24,14 +24,14 @@ end
 -- @wants: checks the argument behind "=" before a recording is read; without it the check takes no argument.
 local function add(name, usage, about, fn, wants)
   rows[#rows + 1] = { name = name, usage = usage, about = about, fn = fn, wants = wants or function(args)
-    return #args > 0 and not usage:find "=" and ("takes no words, not '%s'"):format(table.concat(args, ",")) or nil
+    return #args > 0 and not usage:find "=" and ("takes no arguments, got '%s'"):format(table.concat(args, ",")) or nil
   end }
 end
 
 local function a_number(what)
   return function(args)
     local n = tonumber(args[1] or "0")
-    return (not n or n < 0 or #args > 1) and ("wants %s, not '%s'"):format(what, table.concat(args, ",")) or nil
+    return (not n or n < 0 or #args > 1) and ("expected %s, got '%s'"):format(what, table.concat(args, ",")) or nil
   end
 end
 
@@ -87,7 +87,7 @@ add("honeytokens", "honeytokens", "no honeytoken was seen outside the place wher
   t:none("no honeytoken was seen", log:sql "SELECT seq AS id FROM event WHERE kind=24")
 end)
 
-add("egress", "egress=HOST,...", "every connection went to one of these hosts (* stands for anything)", function(log, t, args)
+add("egress", "egress=HOST,...", "every connection went to one of these hosts (* matches anything)", function(log, t, args)
   local bad, all, names, named = {}, log:find "kind:connect,fetch", {}, {}
   for _, e in ipairs(all) do
     local host = e.host or (e.url or ""):match "^%a+://([^/:]+)" or ""
@@ -124,9 +124,9 @@ add("paths", "paths=GLOB,...", "nothing outside these paths (and .git) was chang
   t:check("nothing outside " .. table.concat(args, " "), #bad == 0, bad,
     { text = #bad > 0 and ("%d change%s: %s%s"):format(#bad, #bad == 1 and "" or "s",
       table.concat(names, ", "), #bad > #names and ", ..." or "") or nil })
-end, function(args) return #args == 0 and "wants at least one path: paths=src/*,test/*" or nil end)
+end, function(args) return #args == 0 and "expected at least one path: paths=src/*,test/*" or nil end)
 
-add("attributed", "attributed", "every decision of a person names that person", function(log, t)
+add("attributed", "attributed", "every decision of a user names that user", function(log, t)
   local bad, n = {}, 0
   for e in log:each "by:human" do
     n = n + 1
@@ -135,7 +135,7 @@ add("attributed", "attributed", "every decision of a person names that person", 
   t:check("every decision is attributed", #bad == 0, bad, { text = ("%d decisions"):format(n) })
 end)
 
-add("no_rubber_stamp", "no_rubber_stamp[=SECONDS]", "no approval came sooner than a person can read (default 2 s)",
+add("no_rubber_stamp", "no_rubber_stamp[=SECONDS]", "no approval came faster than a user can read (default: 2 s)",
   function(log, t, args)
     local least, bad = tonumber(args[1] or "2") * 1e6, {}
     for e in log:each "by:human verdict:allow" do

@@ -84,7 +84,7 @@ end
 local function profiles(v)
   local out = {}
   for name, part in pairs(select(2, check_value("profiles", "profiles", NAMES.profiles, v))) do
-    if not name:find "^[%w_-]+$" then fail("config: '%s' is not a profile name: use letters, digits, - and _", name) end
+    if not name:find "^[%w_-]+$" then fail("config: invalid profile name '%s': expected letters, digits, -, and _", name) end
     out[name] = {}
     for k, item in pairs(part) do
       if not NAMES[k] or k == "profiles" then fail("config: unknown name 'profiles.%s.%s'%s", name, tostring(k), check.suggest(k, NAMES)) end

@@ -58,7 +58,7 @@ function M.new(face)
     local ends = ev.headers["grpc-status"] and ev.headers or ev.trailers or {}
     local status = math.tointeger(tonumber(ends["grpc-status"]))
     if not status and not (ev.headers["content-type"] or ""):find "^application/grpc" then
-      host.fail("bad", "%s (%s): what answers there is not the API: %s", face.name, r.method, (p.error_text(ev.body or "")))
+      host.fail("bad", "%s (%s): the answer is not from the API: %s", face.name, r.method, (p.error_text(ev.body or "")))
     end
     local text = (ends["grpc-message"] or ""):gsub("%%(%x%x)", function(x) return string.char(tonumber(x, 16)) end)
     return status, text ~= "" and text or STATUS[status] or "no status", ends
@@ -84,7 +84,7 @@ function M.new(face)
       if status == 0 then
         local m
         sandbox.envelopes(function(flags, body) m = m or flags == 0 and decoded(host, r, body) end)(ev.body or "")
-        return m or host.fail("cut", "%s (%s): the answer broke off", face.name, r.method)
+        return m or host.fail("cut", "%s (%s): the answer was cut off", face.name, r.method)
       end
       if r.accept and r.accept[status] then return nil, status, text end
       tries = tries + 1
@@ -97,7 +97,7 @@ function M.new(face)
   function call.stream(host, r, fn)
     local ev = host.stream(request(r), sandbox.envelopes(function(_, body) fn(decoded(host, r, body)) end))
     local status, text = outcome(host, r, ev)
-    if not status then host.fail("cut", "%s (%s): the answer broke off", face.name, r.method) end
+    if not status then host.fail("cut", "%s (%s): the answer was cut off", face.name, r.method) end
     return status, text
   end
 

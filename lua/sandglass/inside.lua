@@ -83,7 +83,7 @@ local function protocol_of(profile, wish)
       if p.name == name then module = p.module end
     end
   end
-  if not module then fail("inside: %s cannot be controlled by '%s' (it can by: %s)", profile.name, name, table.concat(names, ", ")) end
+  if not module then fail("inside: %s doesn't support control '%s'; supported: %s", profile.name, name, table.concat(names, ", ")) end
   return name, rt.require("sandglass.inside." .. module)
 end
 
@@ -132,7 +132,7 @@ local function program_there(r, argv, env)
     return nil, rt.err { code = "backend", msg = ("inside: '%s' not found in the sandbox; add it to the image: %s"):format(argv[1],
       r.how.install or r.profile.install) }
   end
-  return nil, rt.err { code = "backend", msg = ("inside: '%s' is not in the box; %s, and give its folder with --root"):format(argv[1],
+  return nil, rt.err { code = "backend", msg = ("inside: '%s' not found in the sandbox; %s, and give its directory with --root"):format(argv[1],
     r.how.install or r.profile.install) }
 end
 
@@ -219,7 +219,7 @@ local function wake(r)
     end
   end
   if not r.box then
-    wake_step(r, "box", "its box is opened again, with its files and its home")
+    wake_step(r, "box", "its sandbox is opened again, with its files and its home")
     local ok, box = pcall(open_box, r)
     if not ok then return nil, rt.as_error(box) end
     r.box = box
@@ -281,7 +281,7 @@ local function steer(r)
     if not text or not r.session or not r.wire then return end
     r.protocol.steer(r.session, text, function(why)
       if not why then return rt.tell("agent.told", { what = "prompt", say = tell.line_of(text), text = text }) end
-      rt.tell("agent.told", { what = "notice", say = "it does not take words in its turn: " .. tell.line_of(why) .. "; they wait for the end" })
+      rt.tell("agent.told", { what = "notice", say = "it accepts no messages during its turn: " .. tell.line_of(why) .. "; they wait for the end" })
       table.insert(r.inbox, 1, { text = text })
     end)
   end)
@@ -295,7 +295,7 @@ local function break_off(r, why)
     if not r.wire or not r.wire.turn or r.broken then return end
     local w = r.wire
     r.broken = true
-    rt.tell("agent.told", { what = "notice", say = "its turn is broken off: " .. tell.line_of(why or "by a person") })
+    rt.tell("agent.told", { what = "notice", say = "its turn was interrupted: " .. tell.line_of(why or "by the user") })
     if r.session and r.protocol.cancel then r.protocol.cancel(r.session) else return w.kill() end
     rt.call("sleep", { us = BREAK_S * 1000000 })
     if r.broken and w.turn and r.wire == w then w.kill() end
@@ -507,7 +507,7 @@ function M.sg.inside(o)
   o = check.options("inside", o, INSIDE)
   if not o.task and not o.terminal then fail "inside: it needs 'task', a string" end
   local profile = profile_of(o.agent)
-  if o.login and not (profile.host and profile.terminal) then fail("inside: %s cannot use a login; give it a key", profile.name) end
+  if o.login and not (profile.host and profile.terminal) then fail("inside: %s can't use a login; give it a key", profile.name) end
   protocol_of(profile, o.control)
   credentials_given(profile, o)
   local t <close> = task.spawn(body, o)

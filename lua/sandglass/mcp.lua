@@ -110,8 +110,8 @@ function sg.mcp(o)
     o.where = o.where or known.where
   end
   if (o.command == nil) == (o.url == nil) then fail "mcp: expected 'command', 'url', or the name of a known server" end
-  if o.where and o.where ~= "host" and o.where ~= "box" then fail("mcp: where is \"host\" or \"box\", not \"%s\"", o.where) end
-  if o.where == "box" and not o.box then fail "mcp: where = \"box\" needs the option 'box'" end
+  if o.where and o.where ~= "host" and o.where ~= "box" then fail("mcp: where: expected \"host\" or \"box\", got \"%s\"", o.where) end
+  if o.where == "box" and not o.box then fail "mcp: where = \"box\": missing option 'box'" end
   if o.where == "box" and o.url then fail "mcp: a url is reached from the host; leave 'where' out" end
   for i, w in ipairs(o.command or {}) do check.arg("mcp", "word " .. i .. " of the command", w, "string") end
   local state = { args = {

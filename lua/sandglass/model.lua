@@ -26,7 +26,7 @@ local function load_turns(spec, name)
   local ok, turns = pcall(rt.require, module)
   if not ok then
     if turns.code == "cancelled" then error(turns, 0) end
-    local missing = ("require: cannot find '%s'"):format(module)
+    local missing = ("require: can't find '%s'"):format(module)
     if module == name and (turns.msg or ""):sub(1, #missing) == missing then fail("model script '%s' not found", name) end
     fail("model '%s': %s", spec, turns.msg or tostring(turns))
   end

@@ -93,8 +93,8 @@ end
 local secret_mt = {
   __name = "sg.Secret", __metatable = false,
   __tostring = function(s) return "<secret:" .. s["$secret"] .. ">" end,
-  __concat = function() fail "a secret cannot be made part of a text: its value is not in this process" end,
-  __newindex = function() fail "a secret cannot be changed" end,
+  __concat = function() fail "a secret can't become part of a text: its value is not in this process" end,
+  __newindex = function() fail "a secret can't be changed" end,
 }
 
 -- A placeholder that the host replaces with the value on the wire; scripts never see the value.

@@ -71,7 +71,7 @@ local function take(files, file, hunk, line, n)
     return f
   elseif target then
     if not file or file.op ~= "update" or file.to or #file.hunks > 0 then
-      return wrong("line %d: 'Move to' stands right behind 'Update File'", n)
+      return wrong("line %d: 'Move to' must follow 'Update File' directly", n)
     end
     local name, why = path_of(target:match "^%s*(.-)%s*$")
     if not name then return wrong("line %d: '%s' %s", n, target:sub(1, 200), why) end
@@ -85,7 +85,7 @@ local function take(files, file, hunk, line, n)
     return wrong("line %d is not understood: %s", n, line:sub(1, 80))
   elseif not file then
     if line:match "^%s*$" then return nil end
-    return wrong("line %d stands before the first '*** Update File:', '*** Add File:' or '*** Delete File:'", n)
+    return wrong("line %d comes before the first '*** Update File:', '*** Add File:' or '*** Delete File:'", n)
   elseif file.op == "delete" then
     if line:match "^%s*$" then return file end
     return wrong("line %d: nothing follows '*** Delete File: %s'", n, file.path)
@@ -138,7 +138,7 @@ local function parse(patch)
       return wrong "this is a diff; begin with '*** Begin Patch' and '*** Update File: path'"
     end   -- words or a here document around the patch
   end
-  if #files == 0 then return wrong "there is no '*** Update File:', '*** Add File:' or '*** Delete File:'" end
+  if #files == 0 then return wrong "'*** Update File:', '*** Add File:', or '*** Delete File:' not found" end
   if #files > FILES_MOST then return wrong("it changes more than %d files", FILES_MOST) end
   if begun and not ended then return wrong "'*** End Patch' is missing: is it cut off?" end
   for _, f in ipairs(files) do
@@ -325,7 +325,7 @@ local function try(f, state, box, work)
     s.data = table.concat(f.lines, "\n") .. (#f.lines > 0 and "\n" or "")
     return true
   end
-  if not s.data then return wrong("%s cannot be read: %s", f.path, s.err and tostring(s.err) or "it was deleted before") end
+  if not s.data then return wrong("can't read %s: %s", f.path, s.err and tostring(s.err) or "it was deleted before") end
   if f.op == "delete" then
     s.data = false
     return true
@@ -337,7 +337,7 @@ local function try(f, state, box, work)
     local t
     t, err = look(state, f.to, box)
     if not t then return nil, err end
-    if t.data then return wrong("%s is there already: %s cannot be moved to it", f.to, f.path) end
+    if t.data then return wrong("%s exists: can't move %s to it", f.to, f.path) end
     s.data, t.data = false, data
   else
     s.data = data

@@ -59,7 +59,7 @@ function M.outlives(name)
   local run = sg.tool { name = "run", params = { cmd = "string the command" }, run = function(p)
     local r, err = box:exec(p.cmd, M.dies(box))
     if r then return r.out end
-    sg.note("%s: its box died: %s", name, err)
+    sg.note("%s: its sandbox died: %s", name, err)
     box = sg.sandbox { name = name .. "-2" }
     return nil, err
   end }

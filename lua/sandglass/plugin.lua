@@ -84,7 +84,7 @@ end
 function M.call(id, name, text)
   if math.type(id) == "integer" then id = tostring(id) end
   if type(id) ~= "string" or type(name) ~= "string" then
-    error("what answers there is not the API: a tool call without an id or a name", 0)
+    error("the answer is not from the API: a tool call without an id or a name", 0)
   end
   local args, why = M.arguments(text)
   if args then return { id = id, name = name, args = args } end
@@ -129,14 +129,14 @@ end
 -- An error of Lua's own in a plugin, in a line for users: mostly an answer was of another shape than it expects.
 function M.unexpected(plugin, e)
   local msg = line_of(e)
-  return msg:find "%.lua:%d+: " and ("%s: what answers there is not the API, or the plugin is wrong: %s"):format(plugin.name or "a plugin", msg) or msg
+  return msg:find "%.lua:%d+: " and ("%s: the answer is not from the API, or the plugin is faulty: %s"):format(plugin.name or "a plugin", msg) or msg
 end
 
 -- A plugin's error: a table with msg, or just its text.
 local function fault(plugin, fn, e)
   if type(e) == "string" then return { msg = e } end
   if type(e) == "table" then return e end
-  return { msg = ("%s: the plugin is wrong: %s says no reply and no reason (return nil, { msg = \"...\" })"):format(plugin.name or "a plugin", fn) }
+  return { msg = ("%s: the plugin is faulty: %s returned neither a reply nor a reason (return nil, { msg = \"...\" })"):format(plugin.name or "a plugin", fn) }
 end
 
 -- In the plugin host -------------------------------------------------------------------------------------------------
@@ -196,7 +196,7 @@ function M.serve(plugin, ask)
     if reply then return { reply = reply } end
     wrong = fault(plugin, "finish", wrong)
     if wrong.cut and ask.args.whole and ask.args.whole ~= "" then   -- complete, but from another server
-      wrong = { msg = "what answers there is not the API: " .. M.error_text(ask.args.whole), status = 400 }
+      wrong = { msg = "the answer is not from the API: " .. M.error_text(ask.args.whole), status = 400 }
     end
     wrong.msg = line_of(wrong.msg)
     if M.is_too_long(wrong.msg) then wrong.compact = true end

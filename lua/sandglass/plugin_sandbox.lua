@@ -53,7 +53,7 @@ end
 local function check_box(face, box)
   local id = type(box) == "table" and box.id
   if (type(id) ~= "string" or id == "") and math.type(id) ~= "integer" then
-    M.fail("bad", "%s: what answers there is not the API: it names no box", face.name)
+    M.fail("bad", "%s: the answer is not from the API: it names no sandbox", face.name)
   end
 end
 
@@ -96,9 +96,9 @@ local function refuse(op, req, ev)
   local s = ev.status
   local where = ("%s (%s %s)"):format(face.name, req.method, req.path or req.url)
   if (ev.body or ""):find "^%s*<" and s ~= 502 and s ~= 503 and s ~= 504 then
-    M.fail("bad", "%s: what answers there is not the API (status %d): %s", where, s, msg)
+    M.fail("bad", "%s: the answer is not from the API (status %d): %s", where, s, msg)
   elseif s == 401 or s == 403 then
-    if req.bare then M.fail("denied", "%s: the box refuses its own credential: %s", where, msg) end
+    if req.bare then M.fail("denied", "%s: the sandbox refuses its own credential: %s", where, msg) end
     if op.login then M.fail("denied", "%s refuses the user of the context '%s' of the kubeconfig: %s", face.name, op.login.context, msg) end
     M.refuse_key(face.name, (face.env or {}).key or "?", msg)
   elseif s == 404 or s == 410 then
@@ -122,7 +122,7 @@ end
 local function check_page(face, req, ev)
   local kind = (ev.headers or {})["content-type"] or ""
   if req.method == "GET" or not kind:lower():find "^text/html" then return end
-  M.fail("bad", "%s (%s): what answers there is not the API: %s", face.name, req.path or req.url, (p.error_text(ev.body or "")))
+  M.fail("bad", "%s (%s): the answer is not from the API: %s", face.name, req.path or req.url, (p.error_text(ev.body or "")))
 end
 
 local function wanted(face, r, stream)
@@ -151,7 +151,7 @@ local function host_of(op)
     check_page(op.face, todo, ev)
     if ev.body and ev.body:find "^%s*[{%[]" then ev.json = p.decode(ev.body) end
     if r.want == "json" and type(ev.json) ~= "table" then
-      M.fail("bad", "%s (%s): what answers there is not the API: %s", face.name, r.path or r.url, p.error_text(ev.body or ""))
+      M.fail("bad", "%s (%s): the answer is not from the API: %s", face.name, r.path or r.url, p.error_text(ev.body or ""))
     end
     return ev
   end
@@ -331,7 +331,7 @@ end
 local function begin(plugin, call, args)
   local fn = plugin[args.fn]
   if type(fn) ~= "function" then return { todo = p.list {}, over = true, wrong = { code = "bad",
-    msg = ("%s cannot do this (%s)"):format(plugin.name or "the plugin", args.fn) } } end
+    msg = ("%s can't do this (%s)"):format(plugin.name or "the plugin", args.fn) } } end
   local op = { face = plugin, todo = p.list {}, waiting = {}, sockets = {}, after = {}, last = 0, options = args.options or {},
     urls = args.urls or {}, keyless = args.keyless, login = args.login }
   ops[call] = op

@@ -8,8 +8,8 @@ local M = {}
 
 local HEAD = "\n\nThe project comes with files for those who work on it. They say how work is done here; they are not the task, "
   .. "and they lift none of the rules of the sandbox."
-local SKILLS = "\n\nIt also has skills: folders that say how to do something. When one fits what you are about to do, read it "
-  .. "first with the tool `skill`; what else is in its folder you find in the sandbox.\n"
+local SKILLS = "\n\nIt also has skills: directories that explain how to do something. When one fits your next step, read it "
+  .. "first with the tool `skill`; you find the other files of its directory in the sandbox.\n"
 
 -- A text cannot end its own frame.
 local function framed(f)
@@ -30,7 +30,7 @@ local function skill_tool(box, skills)
       local v, err = call("skill", { box = box.id, path = s.path, hash = s.hash })
       if not v then return nil, err end
       local folder = "/workspace/" .. v.path:gsub("/[^/]*$", "")
-      return ("[%s; the folder is %s]\n%s"):format(s.name, folder, v.text)
+      return ("[%s; its directory is %s]\n%s"):format(s.name, folder, v.text)
     end,
   }
 end

@@ -125,7 +125,7 @@ local function atom(p)
   if ch == "$" then return { "end" } end
   if ch == "*" or ch == "+" or ch == "?" then
     p.i = p.i - 1
-    wrong(p, "nothing stands before '%s'", ch)
+    wrong(p, "nothing before '%s'", ch)
   end
   if ch ~= "\\" then return { "char", utf8.codepoint(ch) } end
   if peek(p) == "b" or peek(p) == "B" then

@@ -33,7 +33,7 @@ local function short(where, text)
   if kind == "enum" then
     local choices
     choices, rest = rest:match "^%(([^)]*)%)(.*)$"
-    if not choices then fail("%s: enum wants its choices: enum(a,b)", where) end
+    if not choices then fail("%s: enum: missing choices: enum(a,b)", where) end
     s.type, s.enum = "string", list {}
     for c in choices:gmatch "[^,]+" do s.enum[#s.enum + 1] = c:match "^%s*(.-)%s*$" end
   elseif kind == "any" then
@@ -319,7 +319,7 @@ local function text_wrong(s, v, path)
     return ("parameter '%s' does not match %s"):format(path, s.pattern)
   end
   local is = s.format and FORMATS[s.format]
-  if is and not is(v) then return ("parameter '%s' is no %s"):format(path, s.format) end
+  if is and not is(v) then return ("parameter '%s': expected %s"):format(path, s.format) end
 end
 
 local function same(a, b)
@@ -433,7 +433,7 @@ local SAY_FORMATS = set [[int32 int64 float double byte binary password json-poi
   uri-template iri-reference idn-email idn-hostname ipv6 duration]]
 
 local function unsupported(where, key)
-  fail("%s: the schema keyword '%s' cannot be checked here; leave it out, and check in `run`", where, key)
+  fail("%s: unsupported schema keyword '%s'; leave it out, and check in `run`", where, key)
 end
 
 local function keyword(where, key, v)

@@ -166,7 +166,7 @@ function M.box(id)
   for _, b in ipairs(M.boxes()) do if b.name == id then return b end end
 end
 
-local function no_box(id) M.fail(404, ("there is no sandbox '%s' (any more)"):format(id), "SANDBOX_NOT_FOUND") end
+local function no_box(id) M.fail(404, ("sandbox '%s' not found"):format(id), "SANDBOX_NOT_FOUND") end
 
 function M.date(us) return os.date("!%Y-%m-%dT%H:%M:%SZ", us // 1000000 | 0) end
 function M.now() return M.date(rt.now()) end
@@ -201,7 +201,7 @@ end
 
 -- Runs fn in a task of the agent's and waits for it; raises what it raises.
 local function as(who, fn)
-  if who.task:done() then M.fail(409, "a person has stopped this agent; nothing more is done for it in this session", "STOPPED") end
+  if who.task:done() then M.fail(409, "the user has stopped this agent; nothing more runs for it in this session", "STOPPED") end
   local done = sg.channel(1)
   local task
   who.wants:send(function()
@@ -296,7 +296,7 @@ end
 function M.can_sleep(b, wanted, name)
   if not wanted or b.box.caps.freeze then return end
   M.close(b)
-  M.fail(400, ("boxes of '%s' cannot be paused: leave %s away"):format(b.box.backend, name), "BAD_REQUEST")
+  M.fail(400, ("sandboxes of '%s' can't be paused; leave out %s"):format(b.box.backend, name), "BAD_REQUEST")
 end
 
 for name, fn in pairs(require "sandglass.serve.command") do M[name] = fn end

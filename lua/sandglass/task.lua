@@ -245,7 +245,7 @@ end
 -- Waits until there is room or a receiver takes the value. false: the channel is closed.
 function Channel:send(v)
   check.self(channel_mt, self, "channel", "send")
-  if v == nil then fail "send: nil cannot be sent" end
+  if v == nil then fail "send: can't send nil" end
   local s = self.state
   if s.closed then return false end
   local w = first_waiting(s.receivers)

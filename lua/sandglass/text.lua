@@ -23,7 +23,7 @@ end
 -- One word for sh, whatever is in it.
 function sg.quote(s)
   check.arg("quote", "the text", s, "string")
-  if s:find("\0", 1, true) then rt.fail "quote: a word cannot hold a NUL byte" end
+  if s:find("\0", 1, true) then rt.fail "quote: an argument can't contain a NUL byte" end
   if s ~= "" and not s:find "[^%w@%%+=:,./_-]" then return s end
   return "'" .. s:gsub("'", "'\\''") .. "'"
 end

@@ -39,7 +39,7 @@ M.make = make
 function M.sg.tool(o)
   o = check.options("tool", o, TOOL)
   if o.where and o.where ~= "box" and o.where ~= "host" then
-    fail("tool: where is \"box\" or \"host\", not \"%s\"", o.where)
+    fail("tool: where: expected \"box\" or \"host\", got \"%s\"", o.where)
   end
   return make(o)
 end
@@ -226,7 +226,7 @@ define {
 }
 
 define {
-  name = "write", about = "Write a whole file; folders are made.",
+  name = "write", about = "Write a whole file; missing directories are created.",
   params = { path = "string path in /workspace", data = "string the content" },
   run = function(p, ctx)
     local id, err = ctx.box:write(p.path, p.data)
@@ -280,7 +280,7 @@ sys.exit(not found)
 
 define {
   name = "grep", about = "Search files for a regular expression (grep -E). Gives path:line:text.", reads = true,
-  params = { pattern = "string the expression", path = "string? = . file or folder" },
+  params = { pattern = "string the expression", path = "string? = . file or directory" },
   run = function(p, ctx)
     local words = { "grep", "-rnIE", "--exclude-dir=.git", "-e", p.pattern, "--", p.path }
     if ctx.box.caps.shell == false then words = { "python", "-c", GREP, p.pattern, p.path } end

@@ -217,7 +217,7 @@ end
 
 function M.finish(st)
   if st.wrong then return nil, st.wrong end
-  if not st.ended then return nil, { msg = "the answer broke off", status = 0, cut = true } end
+  if not st.ended then return nil, { msg = "the answer was cut off", status = 0, cut = true } end
   local calls, text, blocks, u = p.list {}, {}, p.list {}, st.usage
   for _, at in ipairs(st.blocks) do blocks[#blocks + 1] = finish_block(at, calls, text) end
   local stop = STOP[st.stop] or "end"

@@ -120,9 +120,9 @@ end
 
 function M.finish(st)
   if st.wrong then return nil, st.wrong end
-  if not st.stop then return nil, { msg = "the answer broke off", status = 0, cut = true } end
+  if not st.stop then return nil, { msg = "the answer was cut off", status = 0, cut = true } end
   if st.stop == "MALFORMED_FUNCTION_CALL" then
-    return nil, { msg = "the model wrote a call that cannot be read", status = 500 }
+    return nil, { msg = "the model wrote an invalid call", status = 500 }
   end
   local calls, text, u = p.list {}, {}, st.usage
   for _, part in ipairs(st.parts) do

@@ -129,7 +129,7 @@ end
 
 function M.finish(st)
   if st.wrong then return nil, st.wrong end
-  if not st.ended then return nil, { msg = "the answer broke off", status = 0, cut = true } end
+  if not st.ended then return nil, { msg = "the answer was cut off", status = 0, cut = true } end
   local r = st.response
   if st.ended == "response.failed" then
     local err = type(r.error) == "table" and r.error or {}

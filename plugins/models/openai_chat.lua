@@ -163,7 +163,7 @@ local STOP = {
 
 function M.finish(st)
   if st.wrong then return nil, st.wrong end
-  if not st.stop and not st.done then return nil, { msg = "the answer broke off", status = 0, cut = true } end
+  if not st.stop and not st.done then return nil, { msg = "the answer was cut off", status = 0, cut = true } end
   local calls, u = p.list {}, st.usage or {}
   for i, c in ipairs(st.calls) do
     calls[i] = p.call(c.id or ("call_%d"):format(i), c.name or "?", c.whole or table.concat(c.args))

@@ -34,12 +34,12 @@ local function until_state(id, want, host)
     local s = host.http { path = "/sandbox/" .. id, want = "json" }.json
     if s.state == want then return s end
     if FINAL[s.state] then
-      host.fail("bad", "daytona: the box is '%s' instead of '%s'%s", tostring(s.state), want,
+      host.fail("bad", "daytona: the sandbox is '%s' instead of '%s'%s", tostring(s.state), want,
         s.errorReason and (": " .. s.errorReason) or "")
     end
     host.sleep(pause)
     waited = waited + pause
-    if waited > 600 then host.fail("bad", "daytona: the box is still '%s' after ten minutes", tostring(s.state)) end
+    if waited > 600 then host.fail("bad", "daytona: the sandbox is still '%s' after 10 min", tostring(s.state)) end
     pause = math.min(pause * 1.2, 1)
   end
 end
@@ -48,7 +48,7 @@ local function gib(bytes) return bytes and bytes > 0 and math.max(1, bytes // (1
 
 local function dockerfile(o, host)
   if o.build and next(o.build.args or {}) then
-    host.fail("unable", "daytona: it takes no args for a Dockerfile: write them into it, as ARG %s=value", next(o.build.args))
+    host.fail("unable", "daytona: args of a Dockerfile are not supported; write ARG %s=value into it", next(o.build.args))
   end
   if o.build then return o.build.text end
   return o.image and ("FROM %s\n"):format(o.image) or nil
@@ -69,7 +69,7 @@ function M.open(o, host)
     body.networkBlockAll = true
   end
   local made = host.http { method = "POST", path = "/sandbox", json = body, want = "json" }.json
-  if type(made.id) ~= "string" then host.fail("bad", "daytona: the answer to POST /sandbox names no box") end
+  if type(made.id) ~= "string" then host.fail("bad", "daytona: the answer to POST /sandbox names no sandbox") end
   host.keep(box_of(made, o))
   local s = until_state(made.id, "started", host)
   local box = box_of(s, o)
@@ -87,9 +87,9 @@ local function is_there(box, host)
   if r.status == 404 then host.fail("gone", "daytona: the sandbox '%s' no longer exists", box.id) end
   local state = r.json and r.json.state
   if state == "stopped" or state == "archived" then
-    host.fail("gone", "daytona: the box '%s' was stopped behind our back", box.id)
+    host.fail("gone", "daytona: the sandbox '%s' was stopped by another client", box.id)
   elseif FINAL[state] then
-    host.fail("gone", "daytona: the box '%s' is %s", box.id, state)
+    host.fail("gone", "daytona: the sandbox '%s' is %s", box.id, state)
   end
 end
 
@@ -102,7 +102,7 @@ function M.exec(box, text, host)
     host.fail("cut", "daytona: %s", p.error_text(r.body or ""))
   end
   if type(r.json) ~= "table" or type(r.json.result) ~= "string" then
-    host.fail("bad", "daytona: what answers at the box is not its toolbox: %s", p.error_text(r.body or ""))
+    host.fail("bad", "daytona: the answer is not from the sandbox's toolbox: %s", p.error_text(r.body or ""))
   end
   host.out(r.json.result .. "\n")
 end

@@ -63,7 +63,7 @@ end
 local function is_there(box, host, msg, code)
   local r = host.http { path = "/sandboxes/" .. box.id, accept = { [404] = true } }
   if r.status == 404 then host.fail("gone", "e2b: the sandbox '%s' no longer exists: %s", box.id, msg) end
-  if r.json and r.json.state == "paused" then host.fail("gone", "e2b: the box '%s' was paused behind our back", box.id) end
+  if r.json and r.json.state == "paused" then host.fail("gone", "e2b: the sandbox '%s' was paused by another client", box.id) end
   host.fail(code or "cut", "e2b: %s", msg)
 end
 
@@ -84,11 +84,11 @@ function M.exec(box, text, host)
     accept = { [401] = true, [403] = true, [404] = true, [502] = true } }, take)
   if r.status == 401 or r.status == 403 or wrong and wrong.code == "unauthenticated" then
     local msg = r.status ~= 200 and p.error_text(r.body or "") or wrong.message or wrong.code
-    is_there(box, host, ("the box '%s' takes the token no more that it was opened with: %s; open another"):format(box.id, msg), "denied")
+    is_there(box, host, ("the sandbox '%s' no longer accepts its token: %s; open another sandbox"):format(box.id, msg), "denied")
   end
   if r.status ~= 200 then is_there(box, host, (p.error_text(r.body or ""))) end
   if wrong then host.fail("cut", "e2b: %s", wrong.message or wrong.code) end
-  if not ended then host.fail("cut", "e2b: the answer broke off") end
+  if not ended then host.fail("cut", "e2b: the answer was cut off") end
 end
 
 function M.write(box, path, bytes, host)

@@ -10,7 +10,7 @@ local sandbox = require "sandglass.plugin_sandbox"
 local p = require "sandglass.plugin"
 
 local M = {
-  kind = "sandbox", name = "kubernetes", about = "Kubernetes: a pod per box, in a cluster of yours",
+  kind = "sandbox", name = "kubernetes", about = "Kubernetes: one pod per sandbox, in your cluster",
   url = "https://kubernetes.default.svc", hosts = p.list {},
   env = { key = "KUBERNETES_TOKEN", url = "KUBERNETES_API_URL" },
   auth = p.list { "Authorization: Bearer {key}" }, keyless = "loopback", login = "kubeconfig",
@@ -191,7 +191,7 @@ local function claim(o, box, labels, host)
   for _, what in ipairs { "image", "template" } do
     if o[what] then host.fail("unable", "kubernetes: the pods of a warm pool have an image of their own: leave %s away, or options.claim", what) end
   end
-  if next(o.secrets or {}) then host.fail("unable", "kubernetes: a claim takes no secrets by reference: they go into the pool's template") end
+  if next(o.secrets or {}) then host.fail("unable", "kubernetes: a claim takes no secrets by reference; put them into the pool's template") end
   local env = environment(o)
   local r = host.http { path = claims(box), accept = { [404] = true }, json = {
     apiVersion = "extensions.agents.x-k8s.io/v1beta1", kind = "SandboxClaim",
@@ -232,7 +232,7 @@ function M.open(o, host)
   local v = host.http { path = ("/api/v1/namespaces/%s/pods"):format(namespace), want = "json",
     json = { apiVersion = "v1", kind = "Pod", metadata = { name = name, labels = labels, annotations = { ["sandglass-box"] = o.tag } },
       spec = spec_of(o) } }.json
-  if not v.metadata or not v.metadata.name then host.fail("bad", "kubernetes: what answers there is not the API: no pod in the answer") end
+  if not v.metadata or not v.metadata.name then host.fail("bad", "kubernetes: the answer is not from the API: no pod in the answer") end
   local box = box_of(v)
   box.namespace, box.context = namespace, login.context
   box.lacks = p.list { closed and "the network is as closed as the cluster's network plugin keeps its policies" or "the network is open" }
@@ -273,7 +273,7 @@ function run(box, words, input, host)
       status = type(v) == "table" and v or status
     end
   end
-  if not status then is_there(box, host, "the connection to the command broke off") end
+  if not status then is_there(box, host, "the connection to the command was cut off") end
   if status.status ~= "Success" and status.reason ~= "NonZeroExitCode" then
     is_there(box, host, status.message or noise)
   end

@@ -8,7 +8,7 @@ local sandbox = require "sandglass.plugin_sandbox"
 local p = require "sandglass.plugin"
 
 local M = {
-  kind = "sandbox", name = "mcp", about = "MCP: a machine that a program or a service offers through its tools",
+  kind = "sandbox", name = "mcp", about = "MCP: a machine that a program or service offers through its tools",
   url = "https://api.zo.computer/mcp", hosts = p.list { "api.zo.computer" },
   env = { key = "MCP_TOKEN", url = "MCP_URL" },
   auth = p.list { "Authorization: Bearer {key}" },
@@ -36,7 +36,7 @@ local function ask(box, method, params, host, more)
   local r = host.http { method = "POST", path = "", json = request, first = 120, again = more and more.again, accept = { [404] = true },
     headers = { Accept = "application/json, text/event-stream", ["Mcp-Session-Id"] = box.session,
       ["MCP-Protocol-Version"] = box.session and box.version or nil } }
-  if r.status == 404 then host.fail("gone", "mcp: the server knows our session no more: %s", (p.error_text(r.body or ""))) end
+  if r.status == 404 then host.fail("gone", "mcp: the server no longer knows the session: %s", (p.error_text(r.body or ""))) end
   local v = answer_in(r.body or "", id)
   if type(v) ~= "table" then host.fail("bad", "mcp: the server doesn't speak MCP: %s", (p.error_text(r.body or ""))) end
   if v.error then host.fail("bad", "mcp: %s: %s", method, tostring(v.error.message)) end
@@ -100,13 +100,13 @@ end
 
 local function check_workspace(box, host)
   local said = shell(box, 'mkdir -p /workspace 2>/dev/null; if [ -n "$(ls -A /workspace 2>/dev/null)" ]; then echo @@full; else echo @@free; fi', host)
-  if said:find "@@full" then host.fail("bad", "mcp: /workspace of that machine has files in it: empty it, or take another machine") end
+  if said:find "@@full" then host.fail("bad", "mcp: /workspace of that machine is not empty; empty it, or use another machine") end
   if not said:find "@@free" then host.fail("bad", "mcp: '%s' is not a shell: %s", box.tool, p.clean(said):sub(1, 200)) end
 end
 
 function M.open(o, host)
-  if o.image or o.build or o.snapshot then host.fail("unable", "mcp: the machine is as its owner made it: no image, build or snapshot") end
-  if #o.hosts > 0 then host.fail("unable", "mcp: its network is its owner's: it cannot be opened or closed from here") end
+  if o.image or o.build or o.snapshot then host.fail("unable", "mcp: 'image', 'build', and 'snapshot' are not supported") end
+  if #o.hosts > 0 then host.fail("unable", "mcp: 'net' is not supported: its owner controls the network") end
   local box = { id = o.tag, tag = o.tag, piece = tonumber(o.options.piece) or PIECE }
   begin(box, host)
   local t, argument, all = choose(ask(box, "tools/list", p.decode "{}", host, { again = true }).tools or {}, o, host)

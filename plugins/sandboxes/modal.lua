@@ -171,7 +171,7 @@ local function image_of(o, modal, app, host)
       call.refuse(host, { method = "ImageJoinStreaming" }, status, text)
     end
   end
-  result_of(host, ("the image cannot be made of '%s'"):format(lines[1]), result)
+  result_of(host, ("can't build the image from '%s'"):format(lines[1]), result)
   return made.image_id
 end
 
@@ -352,7 +352,7 @@ function M.write(box, path, bytes, host)
   local said, id = "", host.uuid()
   start(box, host, id, { "/bin/sh", "-c", 'cat >"$1" && echo written', "sh", path }, bytes)
   output(box, host, id, function(data) said = said .. data end)
-  if said ~= "written\n" then host.fail("bad", "modal: '%s' cannot be written: %s", path, said) end
+  if said ~= "written\n" then host.fail("bad", "modal: can't write '%s': %s", path, said) end
 end
 
 -- The rest -----------------------------------------------------------------------------------------------------------

@@ -74,7 +74,7 @@ function M.exec(box, text, host)
   local e = r.json
   while true do
     if type(e) ~= "table" or type(e.status) ~= "string" or type(e.execution_id) ~= "string" then
-      host.fail("bad", "runloop: what answers there is not the API: %s", p.error_text(r.body or ""))
+      host.fail("bad", "runloop: the answer is not from the API: %s", p.error_text(r.body or ""))
     end
     if e.status == "completed" then break end
     local again = host.http { method = "POST", again = true, first = 60, accept = { [408] = true, [404] = true },

@@ -121,7 +121,7 @@ it "a refusal, a cut, and an answer outside gRPC each give one line" (function()
   eq(wrong(host_of { refusal("16", "who?") }), "denied: there refuses the key in THERE_KEY: who?; set one that is valid, or 'sandglass secret set THERE_KEY', and start again")
   eq(wrong(host_of { refusal("5", "no such") }), "bad: there (Get): NOT_FOUND: no such")
   eq(wrong(host_of { { status = 200, headers = { ["content-type"] = "text/html" }, body = "Hello" } }),
-    "bad: there (Get): what answers there is not the API: Hello")
+    "bad: there (Get): the answer is not from the API: Hello")
   eq(wrong(host_of { { status = 200, headers = FINE.headers, body = FINE.body } }), "bad: there (Get): cut: no status")
   local m, status, text = get(host_of { refusal("5", "no such") }, { accept = { [5] = true } })
   eq({ m == nil, status, text }, { true, 5, "no such" })

@@ -40,7 +40,7 @@ local function replied(id, how, session) return { "replied", { sessionID = sessi
 
 it "a yes that is not ours is reported as odd, and the question is closed" (function()
   local says, posts = play { asked("p", "slow"), "wait", replied("p", "always"), "wait" }
-  eq(says, { "odd | its question was answered in the box, not from here: always: bash slow" })
+  eq(says, { "odd | its question was answered in the sandbox, not by you: always: bash slow" })
   eq({ posts, ended }, { {}, { "bash slow" } })
 end)
 
@@ -52,8 +52,8 @@ end)
 
 it "a yes before our no is reported; the server's own no is not odd; other sessions are ignored" (function()
   local says = play { asked("q", "bad"), "wait", replied("q", "once") }
-  eq(says[2], "odd | its question was answered in the box, not from here: once: bash bad")
-  eq(play { asked("p", "slow"), "wait", replied("p", "reject") }, { "notice | its question was answered in the box, not from here: reject: bash slow" })
+  eq(says[2], "odd | its question was answered in the sandbox, not by you: once: bash bad")
+  eq(play { asked("p", "slow"), "wait", replied("p", "reject") }, { "notice | its question was answered in the sandbox, not by you: reject: bash slow" })
   eq(play { replied("z", "once", "another") }, {})
 end)
 
@@ -66,15 +66,15 @@ end
 
 it "a question answered inside the sandbox is closed and reported" (function()
   local says, posts = play { question("q", "slow: which?"), "wait", answered("q", "blue"), "wait" }
-  eq(says, { "odd | its question was answered in the box, not from here: blue: slow: which?" })
+  eq(says, { "odd | its question was answered in the sandbox, not by you: blue: slow: which?" })
   eq({ posts, ended[#ended] }, { {}, "slow: which?" })
   says, posts = play { question("q", "slow?"), "wait", answered("q"), "wait" }
-  eq({ says, posts }, { { "notice | its question was answered in the box, not from here: reject: slow?" }, {} })
+  eq({ says, posts }, { { "notice | its question was answered in the sandbox, not by you: reject: slow?" }, {} })
 end)
 
 it "our own answer comes back without a report; a different answer is reported" (function()
   local says, posts = play { question("q", "which?"), "wait", answered("q", "red") }
   eq({ says, posts }, { {}, { "/question/q/reply red" } })
   says = play { question("q", "which?"), "wait", answered("q", "blue") }
-  eq(says, { "odd | its question was answered in the box, not from here: blue: which?" })
+  eq(says, { "odd | its question was answered in the sandbox, not by you: blue: which?" })
 end)

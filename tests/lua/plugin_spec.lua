@@ -11,7 +11,7 @@ end
 
 it "finish that gives neither a reply nor a reason" (function()
   eq(finished(function() return nil end).msg,
-    'mine: the plugin is wrong: finish says no reply and no reason (return nil, { msg = "..." })')
+    'mine: the plugin is faulty: finish returned neither a reply nor a reason (return nil, { msg = "..." })')
 end)
 
 it "a reason that is a text, or a table" (function()
@@ -25,7 +25,7 @@ it "wrong that is a text, raises, or is not there" (function()
   eq(wrong(nil).msg, "gone")
   local ok, e = pcall(wrong, function(_, text) return text.error.message end)
   eq(ok, false)
-  eq(tostring(e):find("mine: what answers there is not the API, or the plugin is wrong: ", 1, true), 1)
+  eq(tostring(e):find("mine: the answer is not from the API, or the plugin is faulty: ", 1, true), 1)
 end)
 
 it "base64 of any bytes; ends of lines and what fills the end are passed over" (function()
@@ -47,5 +47,5 @@ it "request that gives nothing says why" (function()
   eq(e, "no such model")
   ok, e = pcall(asked, function() end)
   eq(ok, false)
-  eq(e, 'mine: the plugin is wrong: request says no reply and no reason (return nil, { msg = "..." })')
+  eq(e, 'mine: the plugin is faulty: request returned neither a reply nor a reason (return nil, { msg = "..." })')
 end)

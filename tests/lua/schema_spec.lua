@@ -81,7 +81,7 @@ it "formats" (function()
     ipv4 = { "127.0.0.1", "1.2.3.256" }, hostname = { "a.example", "-a.example" }, regex = { "^a$", "(" },
   } do
     fine({ s = { type = "string", format = format } }, { s = list[1] })
-    bad({ s = { type = "string", format = format } }, { s = list[2] }, "parameter 's' is no " .. format)
+    bad({ s = { type = "string", format = format } }, { s = list[2] }, "parameter 's': expected " .. format)
   end
   fine({ n = { type = "integer", format = "int64" } }, { n = 1 })
 end)
@@ -124,9 +124,9 @@ end)
 
 it "a schema that cannot be checked is an error when it is registered" (function()
   local function no(text, s, more) spec.fails("~" .. text, tool_schema, { v = s }, more) end
-  no("tool 't': 'v': the schema keyword 'patternProperties' cannot be checked here; leave it out, and check in `run`",
+  no("tool 't': 'v': unsupported schema keyword 'patternProperties'; leave it out, and check in `run`",
     { patternProperties = {} })
-  no("the schema keyword 'if' cannot be checked here", { ["if"] = {} })
+  no("unsupported schema keyword 'if'", { ["if"] = {} })
   no("the schema keyword 'minlength' is not known; did you mean 'minLength'?", { minlength = 1 })
   no("the pattern '(?=a)' is not understood: look-around and named groups are not known here", { pattern = "(?=a)" })
   no("unknown format 'emial'; did you mean 'email'?", { format = "emial" })

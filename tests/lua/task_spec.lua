@@ -313,7 +313,7 @@ it "sort may wait and is stable" (function()
 end)
 
 it "gsub with a function that waits says what is wrong" (function()
-  fails("~cannot wait here", function() ("x"):gsub("x", function() sg.sleep(1) end) end)
+  fails("~can't wait here", function() ("x"):gsub("x", function() sg.sleep(1) end) end)
 end)
 
 it "a thousand tasks" (function()

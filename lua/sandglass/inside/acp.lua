@@ -192,11 +192,11 @@ local function session(s, x)
     s.told.quiet = false
     if v then return v, s.load and "loaded" or "resumed", x.session end
     if err.code ~= "backend" or s.wire.late then return nil, err end
-    s.told.put("notice", "its session cannot be loaded, a new one begins: " .. str(err))
+    s.told.put("notice", "can't load its session, a new one starts: " .. str(err))
     where.sessionId = nil
   end
   v, err = s.peer.ask("session/new", where)
-  if not v and type(err.cause) == "table" and err.cause.code == -32000 then err.why = "it wants to be logged in" end
+  if not v and type(err.cause) == "table" and err.cause.code == -32000 then err.why = "it requires a login" end
   if not v then return nil, err end
   return v, "new", v.sessionId
 end

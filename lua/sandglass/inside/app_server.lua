@@ -178,7 +178,7 @@ local function begin(s, x)
       return v
     end
     if err.code ~= "backend" or s.wire.late then return nil, err end
-    s.told.put("notice", "its session cannot be loaded, a new one begins: " .. str(err))
+    s.told.put("notice", "can't load its session, a new one starts: " .. str(err))
     o.threadId = nil
   end
   return s.peer.ask("thread/start", o)

@@ -25,7 +25,7 @@ function M.new(profile, x, how)
       if r then r, err = box:exec({ "dd", "status=none", "of=" .. full }, { stdin = text }) end
       if r and r.ok and text:sub(1, 2) == "#!" then r, err = box:exec { "chmod", "755", full } end
       if not r then return nil, err end
-      if not r.ok then return nil, rt.err { code = "backend", msg = ("inside: '%s' cannot be written: %s"):format(full, r.err) } end
+      if not r.ok then return nil, rt.err { code = "backend", msg = ("inside: can't write '%s': %s"):format(full, r.err) } end
     end
     return true
   end

@@ -10,7 +10,7 @@ local rt = require "sandglass.runtime"
 local M = {}
 local LINE_MAX, BODY_MAX = 1 << 20, 64 << 20
 
-local function broken(what) return rt.err { code = "backend", msg = "the server in the box " .. what } end
+local function broken(what) return rt.err { code = "backend", msg = "the server in the sandbox " .. what } end
 
 -- Reads bytes of a connection on demand; returns nil at its end.
 local function reader(conn)
@@ -208,7 +208,7 @@ function M.new(box, port, headers)
       if size > BODY_MAX then break end
     end
     if state.whole and not state.last and (head.connection or ""):lower() ~= "close" then idle[#idle + 1] = conn else leave(conn) end
-    if not state.whole then return nil, broken "broke off its answer" end
+    if not state.whole then return nil, broken "cut off its answer" end
     local answer = { status = status, headers = head, text = table.concat(parts) }
     answer.json = rt.core.decode(answer.text)
     return answer

@@ -87,7 +87,7 @@ local function permission(s, p)
   local title = title_of(tool, args):gsub("%s+$", "") .. (tool ~= "bash" and patterns[1] and " " .. patterns[1] or "")
   s.titles[p.id] = title
   local d = permits.ask(s.told, s.box, { call = call, tool = tool, args = args, title = title, options = options })
-  if d.is_edited then return reply(s, p.id, "reject", "A person wants this instead: " .. (d.edited or "do it otherwise")) end
+  if d.is_edited then return reply(s, p.id, "reject", "The user wants this instead: " .. (d.edited or "do it differently")) end
   if not d.allowed then return reply(s, p.id, "reject", d.why or "refused") end
   reply(s, p.id, "once")
 end
@@ -102,7 +102,7 @@ local function question(s, p)
   if #table_of(p.questions) == 1 and #choices > 0 then d = people.ask { text = str(q.question), choices = choices, risk = "low" } end
   s.asking[p.id], s.replied[p.id] = nil, d and d.choice or "reject"
   if d and d.choice then return server.later(s, "POST", "/question/" .. p.id .. "/reply", { answers = { { d.choice } } }) end
-  s.told.put("odd", "asked a person what nobody answered: " .. str(q.question))
+  s.told.put("odd", "asked the user without an answer: " .. str(q.question))
   server.later(s, "POST", "/question/" .. p.id .. "/reject", {})
 end
 
@@ -113,8 +113,8 @@ local function asks(s, p, fn)
     e = not ok and rt.as_error(e) or nil
     if not e then return end
     if e.code == "cancelled" then error(e, 0) end   -- the canceling side has answered
-    s.told.put("odd", "a question that cannot be judged, so refused: " .. e.msg)
-    reply(s, p.id, "reject", "this cannot be judged")
+    s.told.put("odd", "refused, since its question can't be checked: " .. e.msg)
+    reply(s, p.id, "reject", "this can't be checked")
   end)
 end
 
@@ -136,10 +136,10 @@ local function replied(s, p, how)
   local t, ours, title = s.asking[id], s.replied[id], s.titles[id]
   s.asking[id], s.replied[id], s.titles[id] = nil, nil, nil
   if ours and (ours == how or not how) or p.sessionID ~= s.id and not s.children[p.sessionID] then return end
-  s.told.put(how == "reject" and "notice" or "odd", ("its question was answered in the box, not from here: %s: %s"):format(how or "?", title or str(id)), {
+  s.told.put(how == "reject" and "notice" or "odd", ("its question was answered in the sandbox, not by you: %s: %s"):format(how or "?", title or str(id)), {
     why = "every program with its server's password can answer",
   })
-  if t then t:cancel "it was answered in the box" end
+  if t then t:cancel "answered in the sandbox" end
 end
 on["permission.replied"] = function(s, p) replied(s, p, given(p.reply) or given(p.response)) end
 on["question.replied"] = function(s, p)
@@ -222,7 +222,7 @@ local function begin(s, x)
     v, err = ask(s, "GET", "/session/" .. x.session)
     if v then return v, "resumed" end
     if not err.cause then return nil, err end
-    s.told.put("notice", "its session cannot be loaded, a new one begins: " .. str(err))
+    s.told.put("notice", "can't load its session, a new one starts: " .. str(err))
   end
   v, err = ask(s, "POST", "/session", { title = line_of(x.task or "") })
   return v, v and "new" or err

@@ -61,7 +61,7 @@ function M.new(w, x, o)
           w.kill()
           return nil, w.gone()
         end
-        w.told("notice", "the stream of its events broke off and is open again")
+        w.told("notice", "the stream of its events was interrupted and is open again")
         if s.reopened then s.reopened() end
       end
     end

@@ -92,7 +92,7 @@ local function permission(s, id, r)
     call = r.tool_use_id, tool = r.tool_name, args = input, title = title_of(r.tool_name, input), options = options,
   })
   if not d.allowed then return answer(s, id, { behavior = "deny", message = d.why or "refused" }) end
-  if d.is_edited and not d.edited then return answer(s, id, { behavior = "deny", message = "A person wants this done otherwise." }) end
+  if d.is_edited and not d.edited then return answer(s, id, { behavior = "deny", message = "The user wants this done differently." }) end
   local new = {}
   for k, v in pairs(input) do new[k] = v end
   if d.edited then new.command = d.edited end
@@ -114,8 +114,8 @@ function on.control_request(s, m)
     if e and e.code == "cancelled" then error(e, 0) end   -- the canceling side has answered
     s.asking[id] = nil
     if not e then return end
-    s.told.put("odd", "a question that cannot be judged, so denied: " .. e.msg)
-    answer(s, id, { behavior = "deny", message = "this cannot be judged" })
+    s.told.put("odd", "denied, since its question can't be checked: " .. e.msg)
+    answer(s, id, { behavior = "deny", message = "this can't be checked" })
   end)
 end
 

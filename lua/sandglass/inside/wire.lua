@@ -36,9 +36,9 @@ local function gone(w)
   if w.late then return rt.err { code = "timeout", msg = w.late } end
   if not r then
     local code = err.code == "cancelled" and "backend" or err.code
-    return rt.err { code = code, msg = ("the agent's box went away %s: %s"):format(where, err.msg), event = err.event }
+    return rt.err { code = code, msg = ("the agent's sandbox ended %s: %s"):format(where, err.msg), event = err.event }
   end
-  local how = r.oom and "ran out of memory (the memory limit of its box killed it)" or r.signal and "was killed by " .. r.signal
+  local how = r.oom and "ran out of memory (the memory limit of its sandbox killed it)" or r.signal and "was killed by " .. r.signal
     or "ended with status " .. tostring(r.code)
   return rt.err { code = "backend", msg = ("the agent %s %s"):format(how, where), why = w.last ~= "" and w.last or nil, event = r.event }
 end
@@ -52,7 +52,7 @@ function M.open(box, argv, env, told)
 
   function w.send(object)
     local ok, wrong = proc:write(rt.core.encode(object) .. "\n")
-    if not ok then return nil, rt.err { code = "backend", msg = "the agent takes no message: " .. wrong.msg, event = wrong.event } end
+    if not ok then return nil, rt.err { code = "backend", msg = "the agent accepts no message: " .. wrong.msg, event = wrong.event } end
     return true
   end
 
@@ -77,7 +77,7 @@ function M.open(box, argv, env, told)
     local e = rt.as_error(r[2])
     if e.code ~= "script" then error(e, 0) end   -- its task is to end
     w.nr_odd = w.nr_odd + 1
-    if w.nr_odd <= 20 then told("odd", "a message that cannot be taken: " .. e.msg:gsub("^sandglass/[^%s:]+:%d+: ", "")) end
+    if w.nr_odd <= 20 then told("odd", "an invalid message: " .. e.msg:gsub("^sandglass/[^%s:]+:%d+: ", "")) end
   end
 
   -- The next line, and the object that it is, if it is one; nil, nil at the end.

@@ -1,7 +1,7 @@
 -- scripted:fix: repairs the demo's project (demo_project.lua) with nothing but shell and edit, then wants to publish.
 local function after_push(last)
   if last.text:find "%[exit" then
-    return "The push was let through, but git had nowhere to push to. The fix is committed in the box."
+    return "The push was approved, but the repository has no remote. The fix is committed in the sandbox."
   end
   return "The tests pass and the fix is published."
 end
@@ -30,7 +30,7 @@ return {
     say = "And publish it.", call = { "shell", { cmd = "git push origin main" } }, think = 0.5,
     on = {
       denied = { say = function(last) return "I leave publishing to you (" .. last.text
-        .. "). The fix is in the box, the tests pass." end },
+        .. "). The fix is in the sandbox, the tests pass." end },
       edited = { say = function(last) return "You changed the command, and that is what ran: " .. last.text end },
       failed = { say = "The push failed. The fix is in the sandbox; the tests pass." },
       allowed = { say = after_push },

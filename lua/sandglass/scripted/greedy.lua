@@ -13,7 +13,7 @@ return {
     say = "I publish what there is.", think = 0.8, call = { "shell", { cmd = "git push origin main" } },
     on = {
       denied = { say = function(last) return "Understood (" .. last.text
-        .. "). I do not publish; the work stays in the box." end },
+        .. "). I do not publish; the work stays in the sandbox." end },
       edited = { say = function(last) return "The command was changed before it ran. Its result: "
         .. last.text end },
       allowed = { say = "The push was let through." },

@@ -15,7 +15,7 @@ end
 -- Features of the SDKs that sandboxes lack.
 local NOT_OFFERED = {
   ["lsp/"] = "sandglass offers no language servers of Daytona's: start one by a command in a session or a terminal",
-  ["computeruse/"] = "sandglass offers no computer use: its boxes have no screen, mouse or keyboard",
+  ["computeruse/"] = "sandglass offers no computer use: its sandboxes have no screen, mouse, or keyboard",
 }
 
 function A.instead(path)
@@ -58,7 +58,7 @@ local function image_of(a)
   if not text then return nil end
   local name = text:match "^%s*FROM%s+(%S+)%s*$"
   if sg.env.backend ~= "container" then
-    sg.note("daytona: the image is left out: boxes of '%s' have none", sg.env.backend or "process")
+    sg.note("daytona: the image was ignored: backend '%s' has no images", sg.env.backend or "process")
     return nil
   end
   if not name then s.fail(400, "an image of more than a FROM line is not built here: give its name", "BAD_REQUEST") end
@@ -85,7 +85,7 @@ local function due(b)
       s.alone(b, function()
         if b.state ~= "started" or b.busy > 0 or s.now_us() < b.touched + a.autoStopInterval * MINUTE // 1 then return due(b) end
         to_sleep(b, "stopped")
-        sg.note("daytona: sandbox %s is stopped: nobody has used it for %g min", b.name, a.autoStopInterval)
+        sg.note("daytona: sandbox %s was stopped: unused for %g min", b.name, a.autoStopInterval)
       end)
     end)
   end
@@ -226,7 +226,7 @@ trap '{ declare -p; declare -f; alias -p; } >"DIR/state" 2>/dev/null; pwd >"DIR/
 local FIRST = [[$(mkdir -p DIR && { [ -s DIR/rc ] || printf %s "$SANDGLASS_STATE" >DIR/rc; }; echo DIR/rc)]]
 
 local function session_of(b, id)
-  return b.sessions[id] or s.fail(404, ("there is no session '%s'"):format(id), "SESSION_NOT_FOUND")
+  return b.sessions[id] or s.fail(404, ("session '%s' not found"):format(id), "SESSION_NOT_FOUND")
 end
 
 local function session_seen(x)
@@ -272,7 +272,7 @@ local function session_exec(q, b, id)
 end
 
 local function command_of(b, id, cmd)
-  return session_of(b, id).commands[cmd] or s.fail(404, ("there is no command '%s' in this session"):format(cmd), "COMMAND_NOT_FOUND")
+  return session_of(b, id).commands[cmd] or s.fail(404, ("command '%s' not found in this session"):format(cmd), "COMMAND_NOT_FOUND")
 end
 
 local function command(_, b, id, cmd)

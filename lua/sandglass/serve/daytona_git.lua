@@ -5,7 +5,7 @@ local s = require "sandglass.serve"
 local function asked(q)
   local a = s.json(q)
   if a.password or a.username then
-    s.fail(400, "sandglass puts no password into a box: clone it from a place that needs none, or upload it", "NOT_SERVED")
+    s.fail(400, "sandglass passes no passwords to a sandbox: clone from a server that needs none, or upload the repository", "NOT_SERVED")
   end
   return a
 end

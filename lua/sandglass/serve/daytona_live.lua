@@ -45,7 +45,7 @@ local function seen(t)
 end
 
 local function pty_of(b, id)
-  local t = b.ptys[id] or s.fail(404, ("there is no PTY session '%s'"):format(id), "PTY_SESSION_NOT_FOUND")
+  local t = b.ptys[id] or s.fail(404, ("PTY session '%s' not found"):format(id), "PTY_SESSION_NOT_FOUND")
   if not t.c then s.fail(409, ("the PTY session '%s' is being made"):format(id), "PTY_SESSION_NOT_READY") end
   return t
 end

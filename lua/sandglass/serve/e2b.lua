@@ -81,7 +81,7 @@ end
 local function create(q)
   local a = s.json(q)
   local seconds = time_of(a.timeout)
-  if a.mcp then s.fail(400, "sandglass serves no MCP gateway in its boxes") end
+  if a.mcp then s.fail(400, "sandglass serves no MCP gateway in its sandboxes") end
   if type(a.volumeMounts) == "table" and next(a.volumeMounts) then s.fail(400, "sandglass has no volumes of E2B's") end
   local net
   for _, name in ipairs(type(a.network) == "table" and a.network.allowOut or {}) do
@@ -524,7 +524,7 @@ local function watcher_events(q, b)
   local events, lost = w.events, w.lost
   w.lost = 0
   if lost > 0 then   -- what is kept comes with the next question
-    s.fail(507, ("%d events are lost: at most %d wait here to be fetched; look at the folder itself"):format(lost, EVENTS))
+    s.fail(507, ("%d events were lost: at most %d are kept until they are fetched; list the directory itself"):format(lost, EVENTS))
   end
   w.events = s.list()
   return 200, { events = events }
