@@ -13,7 +13,7 @@ void ui_shell(struct ui *ui, size_t source, const struct model_box *box)
 	if (!ui_may_act(ui, source) || !s) {
 		ui_say(ui, ROLE_DIM, "read only: a shell needs a running session");
 	} else if (!box || box->closed || !box->ready) {
-		ui_say(ui, ROLE_DIM, box ? "this box is not open" : "it has no box");
+		ui_say(ui, ROLE_DIM, box ? "this sandbox is not open" : "it has no sandbox");
 	} else {
 		ui->wish = WISH_SHELL;
 		buf_reset(&ui->wish_text);

@@ -127,8 +127,8 @@ void console_pump(struct console *c, size_t i, bool readable)
 			c->act[i] = (struct act){
 				.why_not =
 					s->again
-						? "read only: its supervisor has gone; 'resume' it in another terminal"
-						: "read only: its supervisor has gone; leave, 'resume' it or 'attach' anew"
+						? "read-only: its supervisor has ended; run 'sandglass resume' in another terminal"
+						: "read-only: its supervisor has ended; leave, then 'resume' or 'attach'"
 			};
 		}
 		c->dirty = true;

@@ -141,12 +141,11 @@ void console_suspend(struct console *c)
 		break;
 	case WISH_LOOK:
 		if (!suspend_edit(s, &back))
-			ui_say(&c->ui, ROLE_ERROR,
-			       "the editor ($VISUAL, $EDITOR) could not be run");
+			ui_say(&c->ui, ROLE_ERROR, "can't run the editor ($VISUAL, $EDITOR)");
 		break;
 	case WISH_PAGE:
 		if (!suspend_page(c->o->pager, s, text.len))
-			ui_say(&c->ui, ROLE_ERROR, "the pager ($PAGER) could not be run");
+			ui_say(&c->ui, ROLE_ERROR, "can't run the pager ($PAGER)");
 		break;
 	case WISH_PLAIN:
 		suspend_plain(s, text.len);

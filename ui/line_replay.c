@@ -107,7 +107,7 @@ static void say_where(struct talk *t)
 	int64_t begin = line_replay_time_of(t, 1);
 	fprintf(t->out,
 		"event %" PRIu64 " of %" PRIu64
-		", %s of %s, %s, cost so far %s, %zu held, %zu running%s\n",
+		", %s of %s, %s, cost so far %s, %zu pending, %zu running%s\n",
 		at, head, fmt_age(&a, line_replay_time_of(t, at) - begin),
 		fmt_age(&a, line_replay_time_of(t, head) - begin),
 		fmt_hms_zone(&a, line_replay_time_of(t, at)),

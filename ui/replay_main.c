@@ -198,13 +198,11 @@ int main(int argc, char **argv)
 	if (words && o.s.nr_beside > 0)
 		return replay_main_fail((
 			err_set(&err, ERR_USAGE,
-				"one session at a time by words; 'sandglass compare' puts several side by side"),
+				"line mode replays one session at a time\n'sandglass compare' compares several."),
 			&err));
 	if (o.step && o.json)
-		return replay_main_fail((
-			err_set(&err, ERR_USAGE,
-				"--step takes commands and answers in words, --json prints every event: one of the two"),
-			&err));
+		return replay_main_fail(
+			(err_set(&err, ERR_USAGE, "--step and --json exclude each other"), &err));
 	if (o.screens)
 		return line_dump(o.s.path, 0, o.c.at, o.follow, stdout, &err) < 0
 			       ? replay_main_fail(&err)
@@ -226,7 +224,7 @@ int main(int argc, char **argv)
 				       .claims = o.claims };
 		int rc = line_print(&l, &err);
 		if (json && fclose(json) != 0 && rc == 0)
-			rc = err_sys(&err, "cannot write");
+			rc = err_sys(&err, "can't write");
 		return rc < 0 ? replay_main_fail(&err) : 0;
 	}
 	return console_main(&o.c, &err) < 0 ? replay_main_fail(&err) : 0;

@@ -80,7 +80,7 @@ static void ask_say(struct ui *ui, const struct subject *on)
 	CLEANUP(arena_release) struct arena ar = ARENA_INIT;
 	const struct model_agent *a = agent_on(ui, on);
 	if (!a || a->script) {
-		ui_say(ui, ROLE_DIM, "a message goes to an agent");
+		ui_say(ui, ROLE_DIM, "a message needs an agent");
 		return;
 	}
 	ui_ask(ui, arena_printf(&ar, "to %s:", ui_short_name(ui, &ar, a->name)), on, ui_verbs_said);
@@ -115,7 +115,7 @@ static void ask_rollback(struct ui *ui, const struct subject *on)
 	CLEANUP(arena_release) struct arena ar = ARENA_INIT;
 	size_t out = 0;
 	if (!b || act->state != ACT_OVER) {
-		ui_say(ui, ROLE_DIM, "choose an action of a box that has ended");
+		ui_say(ui, ROLE_DIM, "choose an action of a sandbox that has ended");
 		return;
 	}
 	for (size_t i = 0; i < s->model.nr_actions; i++) {

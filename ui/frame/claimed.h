@@ -1,6 +1,7 @@
 /* What agents said at their end, checked against the recording. The checks are not the console's:
  * who starts it hands out a descriptor from which they come as JSON lines (`claims --json`; a line
- * with "unmerged" counts files, one with "failed" ends claims that couldn't be checked). Call from the console's thread; nothing here blocks. */
+ * with "unmerged" counts files, one with "failed" ends claims that couldn't be checked). Call from
+ * the console's thread; nothing here blocks. */
 #ifndef UI_FRAME_CLAIMED_H
 #define UI_FRAME_CLAIMED_H
 

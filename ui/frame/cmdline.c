@@ -146,8 +146,8 @@ static void cmdline_unknown(struct ui *ui, const char *word, const char *rest)
 		ui_say(ui, ROLE_ERROR, ":%s opens a screen; with words it is the shell's: %s", word,
 		       line);
 	else if (view_find(word))
-		ui_say(ui, ROLE_ERROR, ":%s takes no words but the name of an agent or a box: %s",
-		       word, known.len ? buf_cstr(&known) : "there is none yet");
+		ui_say(ui, ROLE_ERROR, ":%s takes only the name of an agent or a sandbox: %s", word,
+		       known.len ? buf_cstr(&known) : "there is none yet");
 	else if (c && !c->supervisor)
 		ui_say(ui, ROLE_ERROR, "in another terminal: %s", line);
 	else if (ui_is_setting(word))

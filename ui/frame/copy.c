@@ -140,7 +140,7 @@ static void save_named(struct ui *ui, const char *name)
 	if (fd < 0) {
 		ui_say(ui, ROLE_ERROR,
 		       errno == EEXIST ? "'%s' is there already: nothing written"
-				       : "cannot write '%s'",
+				       : "can't write '%s'",
 		       name);
 		return;
 	}

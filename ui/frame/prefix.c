@@ -137,7 +137,7 @@ void prefix_paint(const struct ui *ui, struct area all)
 			all, row, col, ROLE_TEXT,
 			ui->replay
 				? "a letter marks the event under the cursor for you;  Enter marks it with a text"
-				: "a letter marks this place for you;  Enter marks it in the record, with a text");
+				: "a letter marks this place for you;  Enter adds a bookmark with a text");
 	} else {
 		for (const struct choice_row *r = prefix_rows_of(f->prefix); r && r->key; r++) {
 			char key[2] = { r->key, 0 };

@@ -148,7 +148,7 @@ bool suspend_compare(const struct buf *text, const char **why)
 		return false;
 	}
 	if (!size || !mkdtemp(dir)) {
-		*why = "no folder for the two files can be made in /tmp";
+		*why = "can't create a directory for the two files in /tmp";
 		return false;
 	}
 	CLEANUP(free_ptr) char *name = mem_strndup(p, (size_t)(size - p));
@@ -164,8 +164,8 @@ bool suspend_compare(const struct buf *text, const char **why)
 	ok = ok && suspend_screen_run(script, dir, -1, false) >= 0;
 	suspend_end();
 	if (dir_remove(dir, &err) < 0 || !ok)
-		*why = ok ? "the two files in /tmp/sandglass-diff-* could not be removed"
-			  : "the tool could not be run";
+		*why = ok ? "can't remove the two files in /tmp/sandglass-diff-*"
+			  : "can't run the tool";
 	return ok && err.code == ERR_NONE;
 }
 
@@ -198,7 +198,7 @@ bool suspend_page(const char *pager, const char *text, size_t len)
 
 void suspend_plain(const char *text, size_t len)
 {
-	static const char end[] = "-- sandglass: plain text to copy; any key goes back --";
+	static const char end[] = "-- sandglass: plain text to copy; any key returns --";
 	struct err err = ERR_INIT;
 	struct termios was, one;
 	char key[64];

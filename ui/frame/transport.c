@@ -274,7 +274,7 @@ void transport_seek(struct ui *ui, const char *to)
 		transport_go_to(ui, n);
 	else
 		ui_say(ui, ROLE_ERROR,
-		       "seek wants 50%%, an event's number, +5m, -30s, 14:32:07, 0:45, start or end");
+		       "seek: expected 50%%, an event number, +5m, -30s, 14:32:07, 0:45, start, or end");
 }
 
 bool transport_key(struct ui *ui, uint32_t key)

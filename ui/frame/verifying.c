@@ -12,9 +12,9 @@ enum { AGAIN_NS = 5000000 };
 
 static const char *const verifying_checks[][2] = {
 	{ "bytes", "every byte of the file is as it was written" },
-	{ "pages", "the file is whole as a database" },
+	{ "pages", "the file is an intact database" },
 	{ "chain", "all events, without a hole, under one chain of hashes" },
-	{ "signatures", "every checkpoint is signed, over the chain as it stands" },
+	{ "signatures", "every checkpoint's signature matches the chain" },
 	{ "anchor", "nothing was cut off or made anew" },
 	{ "segments", "output is what its events say" },
 	{ "objects", "files are what their names and their events say" },
@@ -135,7 +135,7 @@ struct verifying *verifying_new(const char *path, verifying_clock *clock, struct
 	if (rc == 0)
 		return v;
 	verifying_release(v);
-	err_set(err, ERR_BUSY, "cannot begin to verify: %s", strerror(rc));
+	err_set(err, ERR_BUSY, "can't begin to verify: %s", strerror(rc));
 	return NULL;
 }
 

@@ -335,7 +335,7 @@ json_t *handoff_make(struct source *s, bool live, int64_t now_us)
 	json_put_str(o, "name", m->name);
 	json_put_str(o, "state",
 		     m->ended		   ? m->how
-		     : !live		   ? "broken off"
+		     : !live		   ? "interrupted"
 		     : wait		   ? "waiting"
 		     : m->paused_by_freeze ? "frozen"
 		     : m->paused_all	   ? "paused"

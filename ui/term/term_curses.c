@@ -132,7 +132,7 @@ int term_open(struct err *err)
 	term_curses_sink = fd >= 0 ? fdopen(fd, "w+") : NULL;
 	if (!term_curses_sink) {
 		fd_close(&fd);
-		return err_sys(err, "cannot make a place for frames");
+		return err_sys(err, "can't create a directory for frames");
 	}
 	term_curses_screen = new_screen(term);
 	tty_set_mouse(true);
@@ -140,8 +140,7 @@ int term_open(struct err *err)
 		term_curses_screen
 			? tty_open(err)
 			: err_set(err, ERR_UNSUPPORTED,
-				  "terminal '%s' is not known here; say TERM=xterm-256color if it is like that, or "
-				  "--no-tui",
+				  "unknown terminal '%s'\nSet TERM=xterm-256color if it is compatible, or use --no-tui.",
 				  term);
 	if (rc < 0) {
 		term_close();

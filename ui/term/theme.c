@@ -182,7 +182,7 @@ static int take_role(struct look *l, const char *role, const char *text, struct 
 	bool bright = false;
 	*l = (struct look){ .fg = -1 };
 	if (strlen(text) >= sizeof(copy))
-		return err_set(err, ERR_INVALID, "theme: %s: too many words", role);
+		return err_set(err, ERR_INVALID, "theme: %s: too many values", role);
 	strcpy(copy, text);
 	for (char *w = strtok_r(copy, " ", &save); w; w = strtok_r(NULL, " ", &save))
 		if (!take_word(l, &bright, w))

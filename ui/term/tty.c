@@ -230,7 +230,7 @@ int tty_open(struct err *err)
 		return err_set(err, ERR_UNSUPPORTED, "this is not a terminal; use --no-tui");
 	term_tty.fd = term_tty_open_own();
 	if (term_tty.fd < 0)
-		return err_sys(err, "cannot open the terminal");
+		return err_sys(err, "can't open the terminal");
 	term_tty.raw = term_tty.before;
 	cfmakeraw(&term_tty.raw);
 	term_tty.raw.c_cc[VMIN] = 1;

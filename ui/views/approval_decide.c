@@ -39,7 +39,7 @@ static void approval_decide_typed(struct ui *ui, const char *text)
 	json_t *opts = take(&v->pending);
 	if (!text || !v->info.type || strcmp(text, v->info.type) != 0) {
 		json_decref(opts);
-		ui_say(ui, ROLE_WARN, "that is not the name; #%" PRIu64 " is still held",
+		ui_say(ui, ROLE_WARN, "that is not the name; #%" PRIu64 " is still pending",
 		       v->action);
 		return;
 	}
@@ -57,7 +57,7 @@ void approval_pass(struct approval *v, struct ui *ui, const char *word, json_t *
 		return;
 	}
 	CLEANUP(free_ptr)
-	char *label = mem_printf("a rule wants the name typed, %s, then Enter:", v->info.type);
+	char *label = mem_printf("a rule requires the name: type %s, then Enter:", v->info.type);
 	json_release(&v->pending);
 	v->pending = opts;
 	v->pending_word = word;
@@ -124,7 +124,7 @@ static void approval_decide_edited(struct ui *ui, const char *text)
 	/* emptied: given up, as with the message of a commit */
 	const char *now = text && *text ? text : was;
 	if (!now || strcmp(now, v->info.command) == 0) {
-		ui_say(ui, ROLE_DIM, "nothing was changed; it is still held");
+		ui_say(ui, ROLE_DIM, "nothing was changed; it is still pending");
 		return;
 	}
 	v->edited = mem_strdup(now);
@@ -165,7 +165,7 @@ void approval_plan(struct ui *ui, size_t source, const struct model_action *act)
 	const char *mode = json_str(args, "mode", "branch"),
 		   *branch = json_str(args, "branch", NULL);
 	if (!b || strcmp(mode, "patch") == 0 || !goes_back(s, act, req)) {
-		ui_say(ui, ROLE_DIM, "no dry run: this merge goes to another place");
+		ui_say(ui, ROLE_DIM, "no dry run: this merge has another target");
 		return;
 	}
 	char id[32];
@@ -229,7 +229,8 @@ bool approval_decide(struct approval *v, struct ui *ui, enum verb verb)
 		widen_open(v, ui, verb == VERB_YES_RULE);
 		return true;
 	case VERB_NOTE:
-		prompt_ask(ui, "note for the record:", v->note, NULL, &on, approval_decide_noted);
+		prompt_ask(ui, "note for the recording:", v->note, NULL, &on,
+			   approval_decide_noted);
 		return true;
 	case VERB_LATER:
 		approval_decide_leave(v, ui);

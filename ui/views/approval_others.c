@@ -89,7 +89,7 @@ int others_paint(const struct approval *v, const struct ui *ui, struct area a, i
 				      deny ? "and denies" : "and lets run at once",
 				      fmt_plural(v->arena, (int64_t)all.nr, "other", "others"),
 				      all.nr == 1 ? "waits" : "wait",
-				      all.more ? arena_printf(v->arena, " (%zu more stay held)",
+				      all.more ? arena_printf(v->arena, " (%zu more stay pending)",
 							      all.more)
 					       : "",
 				      buf_cstr(&ids)));
@@ -97,7 +97,7 @@ int others_paint(const struct approval *v, const struct ui *ui, struct area a, i
 		approval_others_paint_one(v, ui, a, row++, all.go[i]);
 	if (all.stays && row < a.rows)
 		grid_put(a, row++, 3, ROLE_DIM,
-			 arena_printf(v->arena, "#%" PRId64 " stays held: %s",
+			 arena_printf(v->arena, "#%" PRId64 " stays pending: %s",
 				      json_int(all.stays, "action", 0),
 				      json_str(all.stays, "stays", "")));
 	return row;

@@ -94,8 +94,7 @@ static const struct {
 	{ VERB_NO_PAUSE, "x", "deny and pause", "the agent stops before its next step" },
 	{ VERB_NO_KILL, "X", "kill the agent..", "the sandbox is kept for review" },
 	{ VERB_LATER, "Esc", "decide later", "it stays pending; other agents continue" },
-	{ VERB_NOTE, "N", "note for the record..",
-	  "kept with the decision; the agent does not see it" },
+	{ VERB_NOTE, "N", "recorded note..", "kept with the decision; the agent does not see it" },
 };
 
 size_t approval_count(void)
@@ -239,7 +238,7 @@ void approval_paint(const void *self, const struct ui *ui, struct area a)
 	if (!v->info.act) {
 		draw_title(a, 0, "approval", NULL, 0);
 		put_rule(a, 1, NULL, ROLE_RULE, NULL);
-		grid_put(a, 3, 3, ROLE_DIM, "nothing is held");
+		grid_put(a, 3, 3, ROLE_DIM, "nothing is pending");
 		return;
 	}
 	int below = approval_decide_rows(v, a.rows);

@@ -433,7 +433,7 @@ static int paint_host(const struct approval *v, struct area a, int row)
 	for (size_t i = 0; i < json_array_size(ids) && i < 5; i++)
 		buf_printf(&b, "%s#%" PRId64, i ? " " : ": ",
 			   (int64_t)json_integer_value(json_array_get(ids, i)));
-	buf_puts(&b, w->host ? "" : "; else each asks");
+	buf_puts(&b, w->host ? "" : "; others HELD");
 	put_bytes(a, row, col + 2, a.cols - col - 3, denied ? ROLE_WARN : ROLE_DIM, buf_cstr(&b),
 		  b.len, 0);
 	return row + 1;
@@ -552,6 +552,6 @@ void widen_paint(const struct approval *v, const struct ui *ui, struct area a)
 	paint_tried(v, ui, body, row);
 	grid_put(
 		a, a.rows - 1, 3, ROLE_DIM,
-		rule ? "never covers: deny rules, the machine's policy, what cannot be taken apart"
+		rule ? "never covers: deny rules, the host's policy, commands that can't be parsed"
 		     : "never covers: deny rules, compound commands with a part that does not match");
 }

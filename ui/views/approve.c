@@ -307,7 +307,7 @@ static void approve_reasons(struct text *t, const json_t *held, const json_t *ju
 		text_putf(t, ROLE_HELD, "%-5s an approval needs the name typed: %s", "type",
 			  json_str(held, "type", ""));
 	if (json_flag(judged, "opaque", false))
-		text_putf(t, ROLE_WARN, "the command could not be taken apart: %s",
+		text_putf(t, ROLE_WARN, "the command can't be parsed: %s",
 			  json_str(judged, "opaque_why", ""));
 	if (info->note)
 		text_putf(t, ROLE_NAME, "note  %s: %s", info->note_by, info->note);
@@ -342,7 +342,7 @@ bool approval_difference(struct text *t, const json_t *req)
 		text_putf(t, ROLE_TEXT, "binary, %s bytes", fmt_count(t->arena, (int64_t)new_.len));
 	pane_lines(t, &d);
 	if (json_int(req, "data_bytes", 0) > (int64_t)new_.len)
-		text_putf(t, ROLE_WARN, "only the first %s of %s bytes are in the record",
+		text_putf(t, ROLE_WARN, "only the first %s of %s bytes are in the recording",
 			  fmt_count(t->arena, (int64_t)new_.len),
 			  fmt_count(t->arena, json_int(req, "data_bytes", 0)));
 	return true;
@@ -585,6 +585,6 @@ void approval_text(struct text *t, struct source *s, struct approval_info *info,
 
 void approval_output(struct text *t, struct source *s, const struct approval_info *info)
 {
-	approve_head(t, "OUTPUT OF THE PREVIEW");
+	approve_head(t, "OUTPUT OF THE DRY RUN");
 	tried_output(t, s, info->act, 0);
 }

@@ -43,7 +43,7 @@ static void views_batch_load(struct batch_item *it, struct source *s, bool whole
 	snprintf(it->rule, sizeof(it->rule), "%s", info.rule);
 	snprintf(it->what, sizeof(it->what), "%s", what);
 	it->not = info.high			 ? "its risk is high"
-		  : info.type			 ? "a rule wants a name typed"
+		  : info.type			 ? "a rule requires a typed name"
 		  : strchr(what, '\n') || !whole ? "its line does not show all of it"
 		  : views_batch_hides(what)	 ? "it has hidden characters"
 		  : !*info.rule			 ? "no rule stopped it"

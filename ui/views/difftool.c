@@ -9,7 +9,7 @@ void difftool_wish(struct ui *ui, struct source *s, const struct change *c)
 	CLEANUP(buf_release) struct buf old = BUF_INIT, now = BUF_INIT;
 	if (!s || !change_contents(s, c, &old, &now)) {
 		ui_say(ui, ROLE_DIM,
-		       "the record has not all contents of this file, or they are over 64 MB: nothing to compare");
+		       "can't compare: the recording lacks contents of this file, or they exceed 64 MB");
 		return;
 	}
 	const char *name = strrchr(c->path, '/');

@@ -139,7 +139,7 @@ void review_check_again(struct review *v, struct ui *ui)
 	CLEANUP(buf_release) struct buf label = BUF_INIT;
 	if (v->nr_checks == 0) {
 		ui_say(ui, ROLE_DIM,
-		       "no command of this box looks like a check (test, lint, build, ..)");
+		       "no command of this sandbox looks like a check (test, lint, build, ..)");
 		return;
 	}
 	if (!ui_may_act(ui, v->source)) {

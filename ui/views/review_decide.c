@@ -122,7 +122,7 @@ static void review_decide_edit(struct review *v, struct ui *ui)
 	CLEANUP(buf_release) struct buf text = BUF_INIT;
 	struct text_diff d;
 	if (!s || v->part[v->at].hunk == PART_WHOLE) {
-		ui_say(ui, ROLE_DIM, "choose a hunk: a whole file is not edited here");
+		ui_say(ui, ROLE_DIM, "choose a hunk: a whole file can't be edited here");
 		return;
 	}
 	if (!ui_may_act(ui, v->source)) {
@@ -369,7 +369,7 @@ static bool of_part(struct review *v, struct ui *ui, uint32_t key)
 	else if (key == 't' || key == 'x')
 		review_decide(v, ui, v->at, key == 't' ? PART_TAKE : PART_LEAVE);
 	else if (key == 'M' || key == 'c')
-		ui_ask(ui, "comment, for the agent and the record: ", &on, review_decide_said);
+		ui_ask(ui, "comment, for the agent and the recording: ", &on, review_decide_said);
 	else if (key == 'e')
 		review_decide_edit(v, ui);
 	else if (key == 'D' && v->box)

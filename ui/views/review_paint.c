@@ -118,7 +118,7 @@ static const char *check_says(const struct review *v, const struct review_check 
 	return arena_printf(v->arena, "%s%s", c->outcome,
 			    c->runs  ? ""
 			    : c->old ? ", older"
-			    : c->own ? ", own box"
+			    : c->own ? ", own sandbox"
 				     : "");
 }
 

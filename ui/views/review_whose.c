@@ -94,8 +94,8 @@ void review_whose(struct review *v, struct ui *ui, struct source *s, const struc
 		text_blank(&v->text);
 		text_puts(
 			&v->text, ROLE_WARN,
-			"the user has changed this file meanwhile: a merge takes both, three ways; 5 of the accept menu says "
-			"whether they go together");
+			"you have changed this file in the meantime: a merge combines both; 5 of the accept "
+			"menu checks for conflicts");
 	}
 	if (c->op != 'D' && !object_is_null(&c->new_)) {
 		blame_file(v, s, c);

@@ -67,7 +67,7 @@ static void tree_paint_who(const struct tree_view *v, const struct ui *ui, struc
 	}
 	if (nr == 0)
 		grid_put(a, 1, 1, ROLE_DIM,
-			 v->by.nr ? "these are of the base, or older than the record"
+			 v->by.nr ? "these are from the base, or older than the recording"
 				  : "not known");
 }
 

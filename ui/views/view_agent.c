@@ -137,7 +137,7 @@ static void view_agent_gather_title(struct agent_view *v, struct ui *ui, struct 
 		buf_printf(&h, "    model: %s", a->model);
 	if (wide && s->model.waivers)
 		buf_printf(&h, "    %s",
-			   fmt_plural(ar, s->model.waivers, "session waiver", "session waivers"));
+			   fmt_plural(ar, s->model.waivers, "session approval", "session waivers"));
 	v->head = arena_strdup(ar, buf_cstr(&h));
 }
 

@@ -260,7 +260,7 @@ static void view_approval_choose(struct approval *v, bool down)
 static void view_approval_take_back(struct approval *v, struct ui *ui)
 {
 	if ((v->armed || v->sure) && !v->info.decided)
-		ui_say(ui, ROLE_DIM, "not decided: it is still held");
+		ui_say(ui, ROLE_DIM, "not decided: it is still pending");
 	v->armed = v->sure = false;
 }
 

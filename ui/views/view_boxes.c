@@ -221,7 +221,7 @@ static bool open_changes(struct boxes *v, struct ui *ui)
 		ui_open(ui, "diff",
 			&(struct subject){ .source = b->source, .agent = b->agent->id });
 	else
-		ui_say(ui, ROLE_DIM, "nothing was done in this box yet");
+		ui_say(ui, ROLE_DIM, "nothing has run in this sandbox yet");
 	return true;
 }
 
@@ -281,7 +281,7 @@ static bool ask_close(const struct boxes *v, struct ui *ui)
 	} else if (only_here(b->box)) {
 		ui_ask(ui,
 		       arena_printf(&ar,
-				    "type %s to close it; %" PRIu32 " %s %s stay in the record:",
+				    "type %s to close it; %" PRIu32 " %s %s stay in the recording:",
 				    b->box->name, b->box->touched,
 				    b->box->touched == 1 ? "file" : "files",
 				    model_box_unmerged(b->box) ? "not merged" : "that it changed"),

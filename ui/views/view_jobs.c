@@ -181,7 +181,7 @@ static const char *what_text(const struct jobs *v, const struct job *j, const st
 {
 	if (j->kind == JOB_BOX)
 		return arena_printf(v->arena, "%s  %s", j->box->name, j->box->driver);
-	return j->act ? one_line(info->what, v->arena) : "gets its box ready";
+	return j->act ? one_line(info->what, v->arena) : "prepares its sandbox";
 }
 
 static void paint_job(const struct jobs *v, const struct ui *ui, struct area a, int row,

@@ -63,7 +63,7 @@ static void add_recorded(struct marks *v, struct source *s, uint64_t seq)
 	const json_t *who = json_object_get(o, "who");
 	*m = (struct marked){ .seq = ev.cause ? ev.cause : seq, .key = *json_str(o, "key", "") };
 	m->text = arena_strdup(v->arena, json_str(o, "text", ""));
-	m->by = arena_strdup(v->arena, who ? json_str(who, "name", "a person") : "the script");
+	m->by = arena_strdup(v->arena, who ? json_str(who, "name", "a reviewer") : "the script");
 	view_marks_look_up(s, m);
 	v->l.nr++;
 }

@@ -127,7 +127,7 @@ static const char *view_question_answer_of(const struct question *v, struct sour
 			       ? "nobody answered in time"
 			       : arena_printf(v->arena, "answered: %s", r.what);
 	}
-	return "it is no longer pending";
+	return "already decided";
 }
 
 static void load_choices(struct question *v, const json_t *list)
@@ -174,7 +174,7 @@ static void view_question_compose(struct question *v, const json_t *o)
 	}
 	if (v->default_) {
 		text_blank(t);
-		text_putf(t, ROLE_DIM, "if nobody answers%s: %s", v->until_us ? " in time" : "",
+		text_putf(t, ROLE_DIM, "without an answer%s: %s", v->until_us ? " in time" : "",
 			  v->default_);
 	}
 }
@@ -294,7 +294,7 @@ static void view_question_sure(struct ui *ui, const char *key)
 	CLEANUP(json_release) json_t *fields = take(&v->fields);
 	v->word = NULL;
 	if (!key || *key != 'y') {
-		ui_say(ui, ROLE_DIM, "nothing was sent; it still asks");
+		ui_say(ui, ROLE_DIM, "nothing was sent; the question is still open");
 		return;
 	}
 	json_t *opts = fields ? json_object() : NULL;
@@ -379,7 +379,7 @@ static void field_typed(struct ui *ui, const char *text)
 	size_t i = json_array_size(v->fields);
 	if (!text || i >= v->nr_fields) {
 		json_release(&v->fields);
-		ui_say(ui, ROLE_DIM, "nothing was sent; it still asks");
+		ui_say(ui, ROLE_DIM, "nothing was sent; the question is still open");
 		return;
 	}
 	json_array_append_new(v->fields,
@@ -461,7 +461,7 @@ static bool view_question_verb(void *self, struct ui *ui, enum verb verb)
 		return true;
 	case VERB_TALK:
 		if (!v->agent)
-			ui_say(ui, ROLE_DIM, "the script asks: no agent's transcript leads here");
+			ui_say(ui, ROLE_DIM, "the script asks: it has no transcript");
 		return !v->agent;
 	default:
 		return false;

@@ -89,10 +89,10 @@ static void view_redo_promoted(void *self, const json_t *result, const struct er
 		ui_say(ui, ROLE_ERROR, "%s", err->text);
 	else if (!json_int(result, "changes", 0))
 		ui_say(ui, ROLE_OK, "the files of %s are so already",
-		       json_str(result, "box", "the box"));
+		       json_str(result, "box", "the sandbox"));
 	else
 		ui_say(ui, ROLE_OK, "promoted: %zu path%s of %s; u takes it back", nr,
-		       nr == 1 ? "" : "s", json_str(result, "box", "the box"));
+		       nr == 1 ? "" : "s", json_str(result, "box", "the sandbox"));
 }
 
 static void promote_chosen(struct ui *ui, const char *key)
@@ -131,7 +131,7 @@ void redo_promote_ask(struct ui *ui, const struct subject *on)
 	} else {
 		CLEANUP(arena_release) struct arena ar = ARENA_INIT;
 		const char *label = arena_printf(
-			&ar, "make what #%" PRIu64 " changed in its own box so in %s?  (y/n)",
+			&ar, "apply the changes of #%" PRIu64 " from its own sandbox to %s  (y/n)",
 			r->again, ui_short_name(ui, &ar, b->name));
 		const struct subject second = { .source = on->source, .action = r->again };
 		ui_choose(ui, label, "yn", &second, promote_chosen);
@@ -309,7 +309,7 @@ static void gather_sum(struct redo_view *v, struct source *s, const json_t *star
 	}
 	redone_lacks(started, &lacks);
 	if (lacks.len)
-		text_putf(&v->sum, ROLE_WARN, "not in the record, so it had to do without: %s",
+		text_putf(&v->sum, ROLE_WARN, "not in the recording, so the run lacked: %s",
 			  buf_cstr(&lacks));
 }
 
@@ -376,7 +376,7 @@ static void view_redo_recalc(void *self, struct ui *ui, struct arena *ar, int ro
 	gather_side(v, ui, &v->side[1], "NOW", width);
 	if (!v->side[0].source)
 		text_puts(&v->side[0].text, ROLE_DIM,
-			  "its session is not open here: 'sandglass out' prints what it said");
+			  "its session is not open here: 'sandglass out' prints its output");
 	gather_sum(v, s, started);
 	view_redo_tell_end(v, ui);
 	v->rows = rows - 3 - sum_rows(v, rows);

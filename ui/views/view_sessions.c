@@ -21,7 +21,7 @@ struct sessions_view {
 	bool works;	   /* a job of ours runs */
 	enum browse_job job;
 	char of[24]; /* the session that it is about */
-	char *error; /* its last line that is no JSON; owned */
+	char *error; /* its last line of text instead of JSON; owned */
 };
 
 /* --- rows ------------------------------------------------------------------------------------- */
@@ -151,7 +151,7 @@ enum {
 };
 
 static const struct column view_sessions_columns[COL_NR] = {
-	{ "STATE", { 10, 10 }, { 0, 0 }, false }, { "AGE", { 4, 4 }, { 1, 1 }, true },
+	{ "STATE", { 11, 11 }, { 0, 0 }, false }, { "AGE", { 4, 4 }, { 1, 1 }, true },
 	{ "SESSION", { 0, 9 }, { 0, 2 }, false }, { "AGENTS", { 6, 6 }, { 1, 1 }, true },
 	{ "COST", { 8, 8 }, { 1, 1 }, true },	  { "FAIL/DENY", { 9, 9 }, { 1, 1 }, true },
 	{ "UNMERGED", { 8, 8 }, { 1, 1 }, true }, { "VERIFIED", { 8, 10 }, { 1, 2 }, false },
@@ -171,7 +171,7 @@ static const char *view_sessions_age(struct arena *ar, int64_t us)
 
 static enum role view_sessions_role(const struct browsed *b, char *sign)
 {
-	bool bad = strcmp(b->state, "failed") == 0 || strcmp(b->state, "broken off") == 0 ||
+	bool bad = strcmp(b->state, "failed") == 0 || strcmp(b->state, "interrupted") == 0 ||
 		   strcmp(b->state, "unreadable") == 0;
 	*sign = b->waits ? '!' : b->live ? '>' : bad ? 'x' : '.';
 	return b->waits ? ROLE_HELD : b->live ? ROLE_RUN : bad ? ROLE_FAILED : ROLE_TEXT;
@@ -392,10 +392,12 @@ static const char *const *view_sessions_hints(const void *self, const struct ui 
 	return !v->l.nr ? none : ui->depth > 1 ? some : browser;
 }
 
-static const char *const view_sessions_own[] = {
-	"Enter", "attach to or replay it", "/", "search all sessions", "C", "verify its recording",
-	"D Del", "remove it (asks)",	   "r", "list again",	       NULL
-};
+static const char *const view_sessions_own[] = { "Enter", "attach to or replay it",
+						 "/",	  "search all sessions",
+						 "C",	  "verify its recording",
+						 "D Del", "remove it..",
+						 "r",	  "list again",
+						 NULL };
 
 const struct view_ops view_sessions = {
 	.name = "sessions",

@@ -412,7 +412,7 @@ static bool next_box(struct tree_view *v, struct ui *ui)
 	for (size_t i = 0; s && i < s->model.nr_boxes; i++)
 		if (s->model.box[i].id == now) {
 			v->box = s->model.box[(i + 1) % s->model.nr_boxes].id;
-			ui_say(ui, ROLE_DIM, "box %s",
+			ui_say(ui, ROLE_DIM, "sandbox %s",
 			       s->model.box[(i + 1) % s->model.nr_boxes].name);
 		}
 	v->l.at = v->l.top = 0;

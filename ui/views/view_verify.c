@@ -166,8 +166,7 @@ static void view_verify_gather_detail(struct verify_view *v, int cols, bool asci
 			&v->detail, ROLE_WARN,
 			"You stopped it: checks that are not listed have no verdict. r runs them again.");
 	else if (v->seen.err.code != ERR_NONE)
-		text_putf(&v->detail, ROLE_ERROR, "it could not be verified to its end: %s",
-			  v->seen.err.text);
+		text_putf(&v->detail, ROLE_ERROR, "can't verify all of it: %s", v->seen.err.text);
 	else if (l)
 		text_puts(&v->detail,
 			  l->is == LINE_COME && l->v.result == VERIFY_FAIL ? ROLE_ERROR : ROLE_TEXT,

@@ -22,7 +22,7 @@ static const struct browsed fake_sessions[] = {
 	{ .id = "s-0191ef", .name = "日本語の仕事", .state = "failed", .agents = "fix",
 	  .nr_agents = 1, .counted = true, .cost_unknown = true, .failed = 118, .denied = 40,
 	  .verdict = "damaged", .begun_us = FAKE_NOW_US - INT64_C(864000000000) },
-	{ .id = "s-0190gh", .name = "torn", .state = "broken off", .agents = "x", .nr_agents = 1,
+	{ .id = "s-0190gh", .name = "torn", .state = "interrupted", .agents = "x", .nr_agents = 1,
 	  .counted = true, .begun_us = FAKE_NOW_US - INT64_C(70000000000000) },
 	{ .id = "s-0189ij", .name = "no-file", .state = "unreadable", .agents = "" },
 };

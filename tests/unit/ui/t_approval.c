@@ -61,7 +61,7 @@ static void taken_back(void)
 	ui_key(&ui, K_ESC);
 	ui_draw(&ui);
 	ok(nr_sent == 0 && strcmp(view(), "fleet") == 0, "Esc leaves it as it is");
-	is_str(ui.message, "not decided: it is still held",
+	is_str(ui.message, "not decided: it is still pending",
 	       "no second y is needed");
 	end();
 }
@@ -434,7 +434,7 @@ static void editing(void)
 	later(1000000);
 	press("e");
 	ui_edited(&ui, "");
-	is_str(ui.message, "nothing was changed; it is still held", "emptied: as unchanged");
+	is_str(ui.message, "nothing was changed; it is still pending", "emptied: as unchanged");
 	later(1000000);
 	press("e");
 	ui_edited(&ui, "git push --dry-run origin fix/parser");

@@ -54,7 +54,7 @@ static bool expect(const char *text)
 {
 	struct pollfd p = { .fd = master, .events = POLLIN };
 	char bytes[4096];
-	time_t until = time(NULL) + 20; /* the clock of a screen ticks for ever */
+	time_t until = time(NULL) + 20; /* the clock of a screen keeps printing */
 	while (!seen.len || !memmem(seen.data, seen.len, text, strlen(text))) {
 		if (time(NULL) > until || poll(&p, 1, 20000) <= 0)
 			return false;

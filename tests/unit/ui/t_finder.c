@@ -217,7 +217,7 @@ static void commands(void)
 	ui_top(&ui)->ops->subject(ui_top(&ui)->self, &ui, &on);
 	is_str(model_agent(&s->model, on.agent)->name, "fix-lexer", "and it is opened on that one");
 	keys("\033:agent nobody\n");
-	ok(ui.message_role == ROLE_ERROR && strstr(ui.message, "takes no words but the name of an agent or a box: ") && strstr(ui.message, "fix-lexer"), "%s", ui.message);
+	ok(ui.message_role == ROLE_ERROR && strstr(ui.message, "takes only the name of an agent or a sandbox: ") && strstr(ui.message, "fix-lexer"), "%s", ui.message);
 	size_t open = ui.depth;
 	keys(":tree nowhere\n");
 	ok(ui.message_role == ROLE_ERROR && strstr(ui.message, "sandbox or file 'nowhere' not found here; sandboxes: fix-1, "), "%s", ui.message);

@@ -144,7 +144,7 @@ static void words_too_many(void)
 {
 	begin();
 	press(":queue it\n");
-	ok(strstr(ui.message, "takes no words") != NULL, "an argument for a screen is reported, without proposing the same screen");
+	ok(strstr(ui.message, "takes only") != NULL, "an argument for a screen is reported, without proposing the same screen");
 	end();
 }
 
