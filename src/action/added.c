@@ -217,7 +217,7 @@ int added_insert(const char *file, const char *comment, const char *rule, struct
 		 int *line, struct err *err)
 {
 	static const char what[] =
-		"the end of '" ADDED_FILE "' has been changed so that no rule can be put there";
+		"the end of '" ADDED_FILE "' has changed, so no rule can be added to it";
 	size_t from, to, end, before;
 	struct buf text = BUF_INIT;
 	bool found;
@@ -236,7 +236,7 @@ int added_insert(const char *file, const char *comment, const char *rule, struct
 		strchr(",;{", text.data[to - 1]);
 	if (!found || memmem(text.data, text.len, "--[", 3)) {
 		buf_release(&text);
-		return err_set(err, ERR_INVALID, "%s; put this in by hand: %s", what, rule);
+		return err_set(err, ERR_INVALID, "%s; add this rule yourself: %s", what, rule);
 	}
 	buf_append(out, text.data, end);
 	put_comment(out, comment);

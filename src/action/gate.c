@@ -462,7 +462,7 @@ static void gate_on_judged(struct action *a)
 	json_t *body = judgement_json(&a->judgement);
 	if (nobody) {
 		json_put_str(body, "verdict", "deny");
-		json_put_str(body, "why", "no person");
+		json_put_str(body, "why", "no user");
 	}
 	if (a->edited)
 		json_put_flag(body, "edited", true);
@@ -474,7 +474,7 @@ static void gate_on_judged(struct action *a)
 		a->spec.timeout_us = a->judgement.limit_us;
 	if (v == VERDICT_DENY || nobody) {
 		past_denied(g, a);
-		action_finish(a, END_DENIED, NULL, nobody ? "no person to ask" : denial_text(a),
+		action_finish(a, END_DENIED, NULL, nobody ? "no user to ask" : denial_text(a),
 			      m ? m->rule->name : NULL);
 		return;
 	}

@@ -79,7 +79,7 @@ void gate_agent(struct gate *g, uint64_t agent, const char *name);
 /* An ask whose rule names no timeout is denied after @us without an answer; 0 = it waits for
  * ever. */
 void gate_ask_timeout(struct gate *g, int64_t us);
-/* ask and hold become deny, reason "no person" */
+/* ask and hold become deny, reason "no user" */
 void gate_unattended(struct gate *g, bool no_input);
 bool gate_person_missed(const struct gate *g); /* that has happened */
 

@@ -265,7 +265,7 @@ int action_spec_from_json(struct action_spec *out, const json_t *body, struct er
 			       json_str(body, "kind", ""));
 	if (argv && !json_get_argv(argv, &s.argv)) {
 		action_spec_release(&s);
-		return err_set(err, ERR_PARSE, "the words of an action cannot be read");
+		return err_set(err, ERR_PARSE, "can't read the arguments of an action");
 	}
 	read_bytes(&s.cmdline, body, "cmd");
 	read_bytes(&s.tool, body, "tool");

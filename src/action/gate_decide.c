@@ -50,9 +50,9 @@ static void pending_numbers(const struct gate *g, struct buf *out)
 static int not_held(const struct gate *g, uint64_t action, struct err *err)
 {
 	static const char *const done[] = {
-		[DECIDE_APPROVE] = "approved",	[DECIDE_DENY] = "denied",
-		[DECIDE_DENY_PAUSE] = "denied", [DECIDE_EDIT] = "edited and approved",
-		[DECIDE_LATER] = "left held",	[DECIDE_KILL] = "killed"
+		[DECIDE_APPROVE] = "approved",	 [DECIDE_DENY] = "denied",
+		[DECIDE_DENY_PAUSE] = "denied",	 [DECIDE_EDIT] = "edited and approved",
+		[DECIDE_LATER] = "left pending", [DECIDE_KILL] = "killed"
 	};
 	CLEANUP(buf_release) struct buf when = BUF_INIT, pending = BUF_INIT;
 	for (size_t i = 0; i < ARRAY_LEN(g->decided); i++) {
@@ -80,7 +80,7 @@ static void gate_decide_deny(struct action *a, const struct decide *d)
 	switch (d->decision) {
 	case DECIDE_KILL:
 		action_finish(a, END_KILLED, NULL,
-			      d->message ? d->message : "a person ended the agent", NULL);
+			      d->message ? d->message : "the user ended the agent", NULL);
 		break;
 	case DECIDE_APPROVE:
 	case DECIDE_DENY:
@@ -134,7 +134,7 @@ static int check_argv(const json_t *value, struct err *err)
 		good = json_get_bytes(json_array_get(value, i), &b) &&
 		       !(b.len && memchr(b.data, 0, b.len));
 	}
-	return good ? 0 : err_set(err, ERR_INVALID, "edit: \"argv\" must be a list of words");
+	return good ? 0 : err_set(err, ERR_INVALID, "edit: \"argv\": expected a list of arguments");
 }
 
 static int check_edit(const struct action_spec *s, const json_t *edit, struct err *err)
@@ -151,7 +151,7 @@ static int check_edit(const struct action_spec *s, const json_t *edit, struct er
 		while (*k && strcmp(*k, key) != 0)
 			k++;
 		if (!*k)
-			return err_set(err, ERR_INVALID, "edit: \"%s\" cannot be changed", key);
+			return err_set(err, ERR_INVALID, "edit: can't change \"%s\"", key);
 		bool command = !strcmp(key, "argv") || !strcmp(key, "cmd");
 		if (command && !s->argv.nr && !s->cmdline)
 			return err_set(err, ERR_INVALID, "edit: a %s has no command",
@@ -269,10 +269,10 @@ static int gate_decide_typed(struct action *a, const struct decide *d, struct er
 	if (!word || (d->confirm && !strcmp(d->confirm, word)))
 		return 0;
 	if (d->confirm)
-		return err_set(err, ERR_DENIED, "action %llu: '%s' was typed, '%s' is its name",
-			       (unsigned long long)a->id, d->confirm, word);
+		return err_set(err, ERR_DENIED, "action %llu: expected the name '%s', got '%s'",
+			       (unsigned long long)a->id, word, d->confirm);
 	return err_set(err, ERR_DENIED,
-		       "action %llu: a rule wants the name typed: approve %llu --confirm %s",
+		       "action %llu: a rule requires its name: approve %llu --confirm %s",
 		       (unsigned long long)a->id, (unsigned long long)a->id, word);
 }
 
@@ -298,7 +298,7 @@ static int gate_decide_approve(struct action *a, const struct decide *d, struct 
 		action_hold(a, a->reasons);
 		return err_set(
 			err, ERR_INVALID,
-			"files in the box have changed since action %llu was shown; look again",
+			"files in the sandbox have changed since action %llu was shown\nReview it again.",
 			(unsigned long long)a->id);
 	}
 	if (d->decision == DECIDE_EDIT)
@@ -345,9 +345,10 @@ int gate_may_decide(struct gate *g, const struct decide *d, struct err *err)
 			       "action %llu waits until its script has come back to it",
 			       (unsigned long long)d->action);
 	if (!hash_is_zero(&d->intent) && !hash_eq(&d->intent, &a->intent))
-		return err_set(err, ERR_INVALID,
-			       "action %llu is not what was shown (another intent); look again",
-			       (unsigned long long)d->action);
+		return err_set(
+			err, ERR_INVALID,
+			"action %llu has changed since it was shown (another intent)\nReview it again.",
+			(unsigned long long)d->action);
 	if (d->decision == DECIDE_APPROVE || d->decision == DECIDE_EDIT)
 		return may_approve(a, d, err);
 	return 0;

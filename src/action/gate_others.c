@@ -51,7 +51,7 @@ static const char *gate_others_stays(struct action *a, enum verdict v)
 	if (a->reasons & HOLD_FILTER)
 		return "a hold filter stopped it";
 	if (action_tree_changed(a) && a->judgement.risk == RISK_HIGH)
-		return "its box's files have changed since it was shown";
+		return "the files of its sandbox have changed since it was shown";
 	return NULL;
 }
 

@@ -415,11 +415,12 @@ void gate_box_gone(struct gate *g, uint64_t box)
 		case ACTION_JUDGING:
 		case ACTION_HELD:
 		case ACTION_QUEUED:
-			action_finish(a, END_INTERRUPTED, NULL, "its box is gone", NULL);
+			action_finish(a, END_INTERRUPTED, NULL, "its sandbox has ended", NULL);
 			break;
 		case ACTION_BARRIER:
 			if (!a->prepared)
-				action_finish(a, END_INTERRUPTED, NULL, "its box is gone", NULL);
+				action_finish(a, END_INTERRUPTED, NULL, "its sandbox has ended",
+					      NULL);
 			break;
 		case ACTION_RUNNING: /* its effector knows and ends it */
 		case ACTION_ENDED:

@@ -122,7 +122,7 @@ bool gate_take_back(struct gate *g, uint64_t seq, json_t *who, struct buf *said)
 	if (gate_hold(g, before, who, &err) < 0)
 		return false;
 	g->hold_seq = 0; /* this one has been the undo */
-	buf_printf(said, *before ? "held as before: %s" : "nothing is held by a filter, as before",
+	buf_printf(said, *before ? "breakpoint as before: %s" : "no breakpoint is set, as before",
 		   before);
 	return true;
 }

@@ -72,7 +72,7 @@ static int64_t policy_parse_number_of(struct parser *x, const json_t *o, const c
 	if (!v || json_is_null(v))
 		return 0;
 	if (!json_is_integer(v) || json_integer_value(v) < least)
-		policy_parse_fail(x, "\"%s\" must be a whole number of at least %lld", key,
+		policy_parse_fail(x, "\"%s\": expected an integer of at least %lld", key,
 				  (long long)least);
 	return json_is_integer(v) ? json_integer_value(v) : 0;
 }
@@ -89,10 +89,10 @@ static unsigned policy_parse_choice_of(struct parser *x, const json_t *o, const 
 			return i;
 	const char *near = nearest_name(text, names);
 	if (near)
-		policy_parse_fail(x, "\"%s\" cannot be \"%s\"; did you mean \"%s\"?", key, text,
-				  near);
+		policy_parse_fail(x, "\"%s\": unknown value \"%s\"; did you mean \"%s\"?", key,
+				  text, near);
 	else
-		policy_parse_fail(x, "\"%s\" cannot be \"%s\"", key, text);
+		policy_parse_fail(x, "\"%s\": unknown value \"%s\"", key, text);
 	return def;
 }
 

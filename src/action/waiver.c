@@ -53,7 +53,7 @@ int waiver_check(enum action_kind kind, const char *pattern, struct err *err)
 			"pattern \"%s\" would lift every question; name the command or the path",
 			pattern);
 	if (pattern[0] == '!')
-		return err_set(err, ERR_PARSE, "a pattern for the session cannot begin with \"!\"");
+		return err_set(err, ERR_PARSE, "a pattern for the session can't begin with \"!\"");
 	if (strlen(pattern) > GLOB_MAX - 2)
 		return err_set(err, ERR_PARSE, "a pattern may have %d bytes", GLOB_MAX - 2);
 	if (waiver_by(kind) == BY_WORDS &&

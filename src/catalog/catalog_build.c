@@ -79,7 +79,7 @@ static int catalog_build_publish(const struct catalog_build *b, size_t from, siz
 	if (rc == 0 && rename(draft, path) < 0)
 		rc = errno == ENOENT /* a redaction has removed the draft */
 			     ? err_set(err, ERR_BUSY, "a session was changed")
-			     : err_sys(err, "cannot write '%s'", path);
+			     : err_sys(err, "can't write '%s'", path);
 	if (rc < 0)
 		unlink(draft);
 	if (lock >= 0)
@@ -165,7 +165,7 @@ static int catalog_build_run(const struct catalog_build *b, catalog_step_fn *fn,
 	pid_t pid[CATALOG_BUILDERS];
 	int report[2], failed = 0;
 	if (pipe2(report, O_CLOEXEC) < 0)
-		return err_sys(err, "cannot build the catalog");
+		return err_sys(err, "can't build the catalog");
 	fflush(NULL);
 	for (size_t i = 0; i < CATALOG_BUILDERS; i++) {
 		pid[i] = fork();
@@ -185,7 +185,7 @@ static int catalog_build_run(const struct catalog_build *b, catalog_step_fn *fn,
 	}
 	if (!whole)
 		return err_set(err, ERR_CANCELLED, "interrupted");
-	return failed ? err_set(err, ERR_IO, "cannot write the catalog in '%s'", b->place) : 0;
+	return failed ? err_set(err, ERR_IO, "can't write the catalog in '%s'", b->place) : 0;
 }
 
 /* One builder at a time: two would read the same sessions. */

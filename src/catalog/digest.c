@@ -51,7 +51,7 @@ static void digest_end(struct digest *d, struct session *s)
 	if (ended)
 		d->last_us = digest_ended_us(s, d->last_us);
 	d->broken_off = !d->live && !ended;
-	d->state = d->live ? "running" : !ended ? "broken off" : d->state;
+	d->state = d->live ? "running" : !ended ? "interrupted" : d->state;
 	arena_release(&arena);
 }
 

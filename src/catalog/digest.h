@@ -10,7 +10,7 @@
 int64_t digest_ended_us(struct session *s, int64_t head_us);
 
 struct digest {
-	/* running, ended, stopped, failed, broken off, unreadable */
+	/* running, ended, stopped, failed, interrupted, unreadable */
 	const char *state;
 	char *why; /* it is unreadable, or did not succeed; may be NULL */
 	uint64_t events;

@@ -331,5 +331,5 @@ int log_call(void *self, const char *op, const json_t *args, json_t **out, struc
 			return table[i].fn(s, args, out, err);
 	if (!strcmp(op, "log.session"))
 		return log_ops_session(s, out, err);
-	return err_set(err, ERR_SCRIPT, "a check only reads a record; it cannot ask for '%s'", op);
+	return err_set(err, ERR_SCRIPT, "a check only reads a recording; it can't call '%s'", op);
 }

@@ -84,7 +84,7 @@ static void summary_fill(struct summary *m, struct session *s, const struct sql_
 		t->cell[21] ? json_parse(t->cell[21], strlen(t->cell[21]), "event", &none) : NULL;
 	m->state = end		     ? json_flag(end, "ok", false) ? "ok" : ended_word(end)
 				 : session_live(s) ? "running"
-				     : "broken off";
+				     : "interrupted";
 	const char *why = json_str(end, "why", NULL);
 	m->why = why ? mem_strdup(why) : NULL;
 }

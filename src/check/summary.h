@@ -7,7 +7,7 @@
 
 struct summary {
 	char *id, *name;   /* owned */
-	const char *state; /* "ok", "stopped", "failed", "running", "broken off" */
+	const char *state; /* "ok", "stopped", "failed", "running", "interrupted" */
 	int64_t begun_us, took_us;
 	uint64_t events, actions, execs, failed, model_calls, tokens, tokens_in, tokens_out;
 	uint64_t asked, approved, denied, denied_by_rule;

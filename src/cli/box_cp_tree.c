@@ -155,7 +155,7 @@ static void box_cp_tree_copy_entry(struct box_cp *cp, const char *path, const ch
 	else if (strcmp(kind, "file") != 0)
 		box_cp_tree_stays(cp, from,
 				  !strcmp(kind, "symlink") ? "a link"
-							   : "neither a file nor a folder");
+							   : "neither a file nor a directory");
 	else if (!cp->gone) {
 		if (cp->put)
 			box_cp_tree_failed(cp, box_cp_file(cp, path, host));
@@ -207,7 +207,7 @@ static void get_dir(struct box_cp *cp, const char *path, const char *host, int d
 		CLEANUP(buf_release) struct buf name = BUF_INIT;
 		if (!json_get_bytes(json_object_get(e, "name"), &name) ||
 		    !box_cp_tree_is_name(&name)) {
-			box_cp_tree_stays(cp, path, "it holds a name that is none");
+			box_cp_tree_stays(cp, path, "it contains an invalid name");
 			continue;
 		}
 		const char *kind = json_str(e, "kind", "");
@@ -249,7 +249,7 @@ static void put_dir(struct box_cp *cp, const char *path, const char *host, int d
 		return;
 	}
 	if (nr == 2) /* a box is given files, and the directories that they are in */
-		box_cp_tree_stays(cp, host, "an empty folder");
+		box_cp_tree_stays(cp, host, "an empty directory");
 	for (int i = 0; i < nr; i++) {
 		const char *name = names[i]->d_name;
 		if (strcmp(name, ".") != 0 && strcmp(name, "..") != 0) {

@@ -255,7 +255,7 @@ static char cmd_compare_letter(const struct run *r, size_t i, bool tree)
 
 static void cmd_compare_table(struct cmd_ctx *ctx, const struct run *r, size_t nr)
 {
-	fprintf(ctx->out, "%-8s %-10s %7s %7s %6s %5s %6s %9s  %-3s  %s\n", "session", "state",
+	fprintf(ctx->out, "%-8s %-11s %7s %7s %6s %5s %6s %9s  %-3s  %s\n", "session", "state",
 		"time", "actions", "failed", "asked", "denied", "cost $", "way", "files");
 	for (size_t i = 0; i < nr; i++) {
 		const struct summary *m = &r[i].sum;
@@ -263,7 +263,7 @@ static void cmd_compare_table(struct cmd_ctx *ctx, const struct run *r, size_t n
 		clock_span(m->took_us, &took);
 		summary_cost(m->cost_uusd, m->cost_unknown, &cost);
 		/* ways and ends are named by letters: the same letter, the same thing */
-		fprintf(ctx->out, "%-8s %-10s %7s %7llu %6llu %5llu %6llu %9s  %-3c  %c\n", m->id,
+		fprintf(ctx->out, "%-8s %-11s %7s %7llu %6llu %5llu %6llu %9s  %-3c  %c\n", m->id,
 			m->state, buf_cstr(&took), (unsigned long long)m->actions,
 			(unsigned long long)m->failed, (unsigned long long)m->asked,
 			(unsigned long long)(m->denied + m->denied_by_rule), buf_cstr(&cost),

@@ -207,9 +207,9 @@ int cmd_start(struct cmd_ctx *ctx)
 		status = front_sessions(ctx);
 	} else if (!ids.nr) {
 		list_shared(ctx);
-		fputs("sandglass demo      sixty seconds with three scripted agents, no key, no setup\n"
-		      "sandglass new my    write your own agent script; 'sandglass run my.lua' runs it\n"
-		      "sandglass help      everything else ('sandglass ls': what has run here)\n",
+		fputs("sandglass demo      three scripted agents for 60 s: no key, no setup\n"
+		      "sandglass new my    write your own agent script, then 'sandglass run my.lua'\n"
+		      "sandglass help      all commands ('sandglass ls': your sessions)\n",
 		      ctx->out);
 	} else {
 		list_live(ctx, &ids);

@@ -60,7 +60,7 @@ static void print_decision(struct cmd_ctx *ctx, const struct hook_dialect *d, co
 {
 	const char *why = json_str(answer, "why", NULL);
 	bool allowed = json_flag(answer, "allowed", false);
-	bool nobody = !allowed && cmd_has(ctx, "defer") && why && strstr(why, "no person to ask");
+	bool nobody = !allowed && cmd_has(ctx, "defer") && why && strstr(why, "no user to ask");
 	CLEANUP(free_ptr)
 	char *text = hook_dialect_decision(d,
 					   allowed  ? "allow"

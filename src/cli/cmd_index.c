@@ -138,7 +138,7 @@ int cmd_index(struct cmd_ctx *ctx)
 	for (size_t i = 0; i < files.nr && !asked_to_end; i++)
 		cmd_index_one(&w, files.item[i].path, false);
 	if (!cmd_word(ctx, 0) && !w.done && !w.left && !w.failed && !ctx->quiet)
-		fprintf(ctx->out, "every index is whole\n");
+		fprintf(ctx->out, "every index is intact\n");
 	session_files_release(&files);
 	if (!cmd_word(ctx, 0) && !asked_to_end)
 		w.failed += cmd_index_catalog(&w, CATALOG_DUE) != EXIT_DONE;

@@ -23,7 +23,7 @@ static const struct {
 	const char *about;
 } cmd_init_files[] = {
 	{ ".sandglass/policy.lua", "templates/policy.lua", NULL, true, false,
-	  "rules: what is allowed, asked, denied" },
+	  "rules: allow, require approval, deny" },
 	{ ".sandglass/config.lua", "templates/config.lua", NULL, true, false, "settings" },
 	{ ".sandglass/.types/sandglass.d.lua", "meta/sandglass.d.lua", NULL, false, true,
 	  "types for editors" },
@@ -33,7 +33,7 @@ static const struct {
 	  "configurations," },
 	{ ".sandglass/.types/verify.d.lua", "meta/verify.d.lua", NULL, false, true, "checks" },
 	{ ".sandglass/.types/suite.d.lua", "meta/suite.d.lua", NULL, false, true, "and suites" },
-	{ ".luarc.json", NULL, cmd_init_luarc, false, false, "tells editors where they are" },
+	{ ".luarc.json", NULL, cmd_init_luarc, false, false, "tells editors where the types are" },
 };
 
 static int make_folder(const char *path, struct err *err)
@@ -64,7 +64,7 @@ static int cmd_init_put(const char *dir, size_t i, bool force, struct err *err)
 		return 0;
 	if (make_folder(path, err) < 0 || file_write_atomic(path, text, len, 0644, err) < 0)
 		return -1;
-	/* it is the user who has just had it written */
+	/* the user has just asked for this file */
 	if (cmd_init_files[i].trusted && trust_file(path, err) < 0)
 		return -1;
 	return 1;
@@ -85,8 +85,7 @@ int cmd_init(struct cmd_ctx *ctx)
 		fprintf(ctx->out, "%-7s %-34s %s\n", rc ? "wrote" : "kept", cmd_init_files[i].path,
 			cmd_init_files[i].about);
 	}
-	fprintf(ctx->out,
-		"\nThe rules are trusted as they are written; after you have changed them: sandglass trust\n"
-		"An agent to begin with: sandglass new NAME\n");
+	fprintf(ctx->out, "\nThe new rules are trusted. After a change, run 'sandglass trust'.\n"
+			  "To write an agent, run 'sandglass new NAME'.\n");
 	return EXIT_DONE;
 }

@@ -23,24 +23,22 @@ static const struct question cmd_new_questions[] = {
 	{ "coupling",
 	  "What is the agent?",
 	  { { "tool", "a loop of your own that uses a computer", -2,
-	      "the loop is yours, a box is one of its tools" },
-	    { "inside", "a finished program that wants to live where the files are", 2,
+	      "the loop is yours; a sandbox is one of its tools" },
+	    { "inside", "a finished program that must run beside the files", 2,
 	      "the program expects files and commands around it" } } },
 	{ "iteration",
 	  "How often will you change the agent itself?",
 	  { { "fast", "many times a day", -1,
-	      "a change takes effect at once, no box is rebuilt for it" },
-	    { "stable", "rarely", 0,
-	      "the agent changes rarely, so a rebuilt box costs little" } } },
+	      "a change takes effect at once, without a new image" },
+	    { "stable", "rarely", 0, "the agent changes rarely, so a new image costs little" } } },
 	{ "keys",
 	  "Where may keys and prompts be?",
-	  { { "outside", "never in the box", -1, "keys and prompts never enter the box" },
+	  { { "outside", "never in the sandbox", -1, "keys and prompts never enter the sandbox" },
 	    { "anywhere", "no matter", 0, "keys need no isolation of their own" } } },
 	{ "mirror",
-	  "Must it be just like work on your own machine?",
-	  { { "no", "no", 0, "it need not look like your own machine" },
-	    { "yes", "yes: same files, tools, and paths", 2,
-	      "it works as it would on your own machine" } } },
+	  "Must it work exactly as on your own host?",
+	  { { "no", "no", 0, "it may differ from your own host" },
+	    { "yes", "yes: same files, tools, and paths", 2, "it works as on your own host" } } },
 };
 
 static const char *const cmd_new_patterns[] = { "coding", "fanout", "inside", "bare" };
@@ -127,10 +125,10 @@ static int cmd_new_choose(struct cmd_ctx *ctx, struct plan *p)
 static void say_why(struct cmd_ctx *ctx, const struct plan *p)
 {
 	static const char *const about[][2] = {
-		{ "coding", "the box is a tool of your agent" },
-		{ "fanout", "several boxes are tools of your agents, one per attempt" },
-		{ "inside", "the agent runs inside the box" },
-		{ "bare", "a box and your own steps, no model" },
+		{ "coding", "the sandbox is a tool of your agent" },
+		{ "fanout", "several sandboxes are tools of your agents, one per attempt" },
+		{ "inside", "the agent runs inside the sandbox" },
+		{ "bare", "a sandbox and your own steps, no model" },
 	};
 	for (size_t i = 0; i < ARRAY_LEN(about); i++)
 		if (!strcmp(about[i][0], p->pattern))

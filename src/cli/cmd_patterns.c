@@ -87,7 +87,7 @@ static void cmd_patterns_print(struct cmd_ctx *ctx, const json_t *table)
 {
 	const json_t *row;
 	size_t i;
-	fprintf(ctx->out, "%-31s %-25s %-25s %s\n", "measured here and now", "box as a tool",
+	fprintf(ctx->out, "%-31s %-25s %-25s %s\n", "measured here and now", "sandbox as tool",
 		"agent inside", "how");
 	json_array_foreach(json_object_get(table, "rows"), i, row)
 	{

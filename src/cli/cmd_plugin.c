@@ -129,7 +129,7 @@ static void print_wants(struct cmd_ctx *ctx, const struct kind *k, const char *n
 		buf_puts(&line, i ? ", " : "");
 		cmd_safe(&line, host ? host : "?", strlen(host ? host : "?"), false);
 	}
-	buf_puts(&line, json_array_size(hosts) ? "" : "no host by itself");
+	buf_puts(&line, json_array_size(hosts) ? "" : "no fixed host");
 	if (key) {
 		buf_puts(&line, "; its key is ");
 		cmd_safe(&line, key, strlen(key), false);

@@ -175,11 +175,11 @@ static void print_judgement(struct cmd_ctx *ctx, const struct judgement *j)
 			   m->rule->why ? m->rule->why : "");
 	}
 	if (j->opaque)
-		buf_printf(&b, "  cannot be taken apart: %s\n",
+		buf_printf(&b, "  can't be parsed: %s\n",
 			   j->opaque_why ? j->opaque_why : "too long or too deep");
 	if (j->by_default || !j->nr_matches)
 		buf_printf(&b, "  default %s of %s\n", defaults[j->def],
-			   j->def_file ? j->def_file : "the box's wall");
+			   j->def_file ? j->def_file : "the sandbox's isolation");
 	cmd_safe(&safe, buf_cstr(&b), b.len, true);
 	fputs(buf_cstr(&safe), ctx->out);
 }

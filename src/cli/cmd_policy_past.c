@@ -21,7 +21,7 @@ static const char *const change_text[] = {
 	[NOW_DENIED] = "ran, would be denied",
 	[NOW_ASKED] = "ran unasked, would ask",
 	[NOW_ALLOWED] = "was denied or asked, would be allowed",
-	[NOW_ALLOWED_AGAINST] = "a person denied it, would be allowed",
+	[NOW_ALLOWED_AGAINST] = "you denied it, would be allowed",
 };
 static const char *const change_word[] = { "same", "now_denied", "now_asked", "now_allowed",
 					   "now_allowed_against_person" };
@@ -266,15 +266,14 @@ static void sum_up(struct past_policy *p, size_t sessions)
 		all, sessions, sessions == 1 ? "" : "s", p->n[SAME], p->n[NOW_DENIED],
 		p->n[NOW_ASKED], p->n[NOW_ALLOWED] + p->n[NOW_ALLOWED_AGAINST]);
 	if (p->n[NOW_ALLOWED_AGAINST])
-		fprintf(p->ctx->out, " (%zu of them a person had denied)",
-			p->n[NOW_ALLOWED_AGAINST]);
+		fprintf(p->ctx->out, " (you had denied %zu of them)", p->n[NOW_ALLOWED_AGAINST]);
 	fputc('\n', p->ctx->out);
 	if (p->functions)
 		fprintf(p->ctx->out,
 			"%zu met a rule with a function, which is not asked about the past: it counts as ask\n",
 			p->functions);
 	if (p->redacted)
-		fprintf(p->ctx->out, "%zu redacted, not judged\n", p->redacted);
+		fprintf(p->ctx->out, "%zu redacted, not checked\n", p->redacted);
 }
 
 static int cmd_policy_past_read(struct past_policy *p, struct err *err)

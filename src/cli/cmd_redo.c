@@ -32,7 +32,7 @@ static void tell_event(struct told *t, const struct event *ev, const json_t *o)
 		t->started = ev->seq;
 		redone_lacks(o, &lacks);
 		if (lacks.len)
-			fprintf(t->ctx->err, "not in the record, so it has to do without: %s\n",
+			fprintf(t->ctx->err, "not in the recording, so the run lacks: %s\n",
 				buf_cstr(&lacks));
 	} else if (ev->kind == EV_ACTION_REQUESTED && t->started && ev->cause == t->started) {
 		t->again = ev->seq;

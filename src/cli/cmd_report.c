@@ -129,7 +129,7 @@ static void tell_session(struct figures *f, const struct summary *m)
 	cmd_time(m->begun_us, &when);
 	summary_cost(m->cost_uusd, m->cost_unknown, &cost);
 	cmd_safe(&name, m->name, strlen(m->name), false);
-	fprintf(f->ctx->out, "%-8s %-10s %-20s %6s %6llu %8llu %8s%s%s\n", m->id, m->state,
+	fprintf(f->ctx->out, "%-8s %-11s %-20s %6s %6llu %8llu %8s%s%s\n", m->id, m->state,
 		buf_cstr(&when), buf_cstr(&took), (unsigned long long)m->actions,
 		(unsigned long long)m->tokens, buf_cstr(&cost), name.len ? " " : "",
 		buf_cstr(&name));
@@ -301,7 +301,7 @@ static void cmd_report_tell(struct figures *f)
 	}
 	CLEANUP(buf_release) struct buf cost = BUF_INIT;
 	summary_cost(f->sum.cost_uusd, f->sum.cost_unknown, &cost);
-	fprintf(f->ctx->out, "%zu session%s, %zu ended well; %llu action%s, %llu token%s, $%s\n",
+	fprintf(f->ctx->out, "%zu session%s, %zu succeeded; %llu action%s, %llu token%s, $%s\n",
 		f->sessions, s_of(f->sessions), f->good, (unsigned long long)f->sum.actions,
 		s_of(f->sum.actions), (unsigned long long)f->sum.tokens, s_of(f->sum.tokens),
 		buf_cstr(&cost));
@@ -328,7 +328,7 @@ int cmd_report(struct cmd_ctx *ctx)
 	if (session_choice_read(ctx, &choice, &err) < 0 || past_sessions(ctx, 0, &p, &err) < 0)
 		return cmd_fail(ctx, &err);
 	if (!ctx->json)
-		fprintf(ctx->out, "%-8s %-10s %-20s %6s %6s %8s %8s %s\n", "session", "state",
+		fprintf(ctx->out, "%-8s %-11s %-20s %6s %6s %8s %8s %s\n", "session", "state",
 			"begun", "time", "acts", "tokens", "cost $", "name");
 	f.catalog = catalog_open(ctx->sessions);
 	session_choice_past(&choice, f.catalog, &p);

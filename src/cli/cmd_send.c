@@ -290,7 +290,7 @@ static bool cmd_send_sure(struct cmd_ctx *ctx)
 		return true;
 	if (!isatty(0))
 		return false;
-	fprintf(ctx->out, "remove it for ever? It cannot be brought back. [y/N] ");
+	fprintf(ctx->out, "remove it permanently (y/n)  ");
 	fflush(ctx->out);
 	return fgets(line, sizeof(line), stdin) && (line[0] == 'y' || line[0] == 'Y');
 }
@@ -323,8 +323,7 @@ static char *said_again(struct cmd_ctx *ctx)
 		EV_HOST_CALL, EV_HOST_FRAME);
 	if (sql_select(s, buf_cstr(&sql), 20, &t, &none) == 0)
 		for (size_t i = 0; i < t.rows; i++)
-			buf_printf(&line, "%s#%s (%s)",
-				   line.len ? ", " : "what it said may still stand in ",
+			buf_printf(&line, "%s#%s (%s)", line.len ? ", " : "its text may remain in ",
 				   t.cell[3 * i], t.cell[3 * i + 1]);
 	if (line.len && *t.cell[2] == '1')
 		buf_puts(&line, " and its output (--output)");

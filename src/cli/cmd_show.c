@@ -232,7 +232,7 @@ static int show_session(struct cmd_ctx *ctx, struct session *s)
 	if (count_all(s, &c, &err) < 0) {
 		status = cmd_fail(ctx, &err);
 	} else {
-		const char *state = session_live(s) ? "running" : !c.how ? "broken off" : c.how;
+		const char *state = session_live(s) ? "running" : !c.how ? "interrupted" : c.how;
 		if (!ctx->json) {
 			print_session(ctx, s, &c, state);
 		} else {

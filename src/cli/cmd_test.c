@@ -225,8 +225,9 @@ static bool cmd_test_judge(struct cmd_ctx *ctx, size_t nr, struct trial *t)
 		if (file_write_atomic(t->golden, buf_cstr(&t->list), t->list.len, 0644, &err) < 0)
 			why = mem_strdup(err.text);
 	} else if (access(t->golden, F_OK) < 0) {
-		why = mem_printf("there is no '%s'; look at what it did, then --update writes it",
-				 t->golden);
+		why = mem_printf(
+			"'%s' not found; check what the script did, then write it with --update",
+			t->golden);
 	} else if (file_read(t->golden, &want, LIST_MAX, &err) < 0) {
 		why = mem_strdup(err.text);
 	} else if ((differs = golden_differ(buf_cstr(&want), buf_cstr(&t->list)))) {

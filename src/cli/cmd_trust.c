@@ -101,7 +101,7 @@ static void look_at_lua(struct cmd_ctx *ctx, const char *dir, struct seen_list *
 		struct err err = ERR_INIT;
 		if (!realpath(file.item[i], full) || file_read(full, &text, LUA_MAX, &err) < 0) {
 			cmd_trust_line(ctx, "left out", file.item[i],
-				       err.code ? err.text : "it cannot be opened");
+				       err.code ? err.text : "it can't be opened");
 			continue;
 		}
 		enum trust_state t = trust_of_text(full, buf_cstr(&text), text.len);
@@ -165,7 +165,8 @@ int cmd_trust(struct cmd_ctx *ctx)
 		untrusted += seen.item[i].trust != TRUST_YES;
 	if (!seen.nr)
 		fprintf(ctx->out,
-			"nothing in %s that wants trust: no Lua files in .sandglass/, no AGENTS.md or CLAUDE.md, no skills\n",
+			"%s has nothing to trust: no Lua files in .sandglass/, no AGENTS.md or CLAUDE.md, no "
+			"skills\n",
 			where);
 	else if (untrusted && !cmd_trust_confirmed(ctx))
 		status = cmd_fail_with(ctx, EXIT_UNSUCCESSFUL,

@@ -143,14 +143,13 @@ void help_man_fields(struct buf *out, const char *file, const char *name)
 }
 
 static const char about_lua[] =
-	"A script is top-to-bottom code. Calls that wait suspend only their own coroutine, so that many agents of one script run side\n"
-	"by side. What goes wrong in the world is told as 'nil, err', where err.code says what it was and tostring(err) is one line:\n"
-	"assert(box:run \"make\") raises it whole. A mistake of the script itself raises, with its line.\n"
+	"A script runs from top to bottom. A call that waits suspends only its own coroutine, so many agents of one script run in\n"
+	"parallel. Failures outside the script return 'nil, err': err.code names the kind, tostring(err) is one line, and\n"
+	"assert(box:run \"make\") raises the error. A mistake in the script raises an error with its line.\n"
 	"\n"
-	"Whatever touches the world is an action: judged by the rules (sandglass-policy(5)), recorded, shown. On resume, fork, and simulate\n"
-	"a script runs from its top and each action that stands in the record is answered from there. Boxes, tasks and proxies can be\n"
-	"declared <close>. Options that do not exist raise at the line of the call. What has a ? behind its name or its type may be left\n"
-	"out or be nil.\n";
+	"Every effect outside the script is an action: checked against policy (sandglass-policy(5)), recorded, and shown. Resume, fork,\n"
+	"and simulate run the script from its start and answer recorded actions from the recording. Sandboxes, tasks, and proxies can be\n"
+	"declared <close>. Unknown options raise an error at the line of the call. A ? after a name or a type marks an optional value.\n";
 
 static const char example_lua[] = "  local sg = require \"sandglass\"\n"
 				  "  local box <close> = sg.sandbox { repo = \".\" }\n"

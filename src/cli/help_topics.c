@@ -137,13 +137,12 @@ static const char help_topics_rules[] =
 	"  $ sandglass policy past .sandglass/policy.lua\n";
 
 static const char help_topics_plugins[] =
-	"Plugins: kinds of boxes and of models in a Lua file each ('sandglass plugin').\n"
+	"Plugins: sandbox backends and model providers, one Lua file each ('sandglass plugin').\n"
 	"\n"
-	"A file returns a table and is loaded into a Lua machine of its own, without files, network and keys: what it wants of the\n"
-	"world it says, and it is done and recorded outside. It is named by its path (backend = \"./mine.lua\") or, once added, by its\n"
-	"name.\n"
+	"A plugin file returns a table. It runs in its own Lua process, without files, network, and keys: it returns requests, and\n"
+	"sandglass sends and records them. Name it by its path (backend = \"./mine.lua\") or, once added, by its name.\n"
 	"\n"
-	"  $ sandglass plugin new sandbox mine   # a whole one to begin with; also: new model mine\n"
+	"  $ sandglass plugin new sandbox mine   # writes a working example; also: new model mine\n"
 	"  $ sandglass plugin test mine.lua\n"
 	"  $ sandglass plugin add mine.lua\n"
 	"\n";

@@ -211,7 +211,7 @@ static void ls_row_count(struct buf *b, int width, uint64_t n, bool known)
 static void ls_row_line(struct cmd_ctx *ctx, const struct ls_row *r, enum ls_width width)
 {
 	CLEANUP(buf_release) struct buf b = BUF_INIT, span = BUF_INIT, cost = BUF_INIT;
-	buf_printf(&b, "%-9s %-10s ", r->file->id, r->state);
+	buf_printf(&b, "%-8s %-11s ", r->file->id, r->state);
 	if (r->d.unreadable) {
 		cmd_safe(&b, r->file->name, strlen(r->file->name), false);
 		ls_row_notes(r, &b);
@@ -243,7 +243,7 @@ static void ls_rows_head(struct cmd_ctx *ctx, int64_t wall_us, enum ls_width wid
 	CLEANUP(buf_release) struct buf when = BUF_INIT;
 	bool few = width == LS_FEW_COLUMNS;
 	ls_row_started(wall_us, width, &when);
-	fprintf(ctx->out, "%-9s %-10s %-*s %7s%s %8s %6s %6s %8s%s  %s\n", "SESSION", "STATE",
+	fprintf(ctx->out, "%-8s %-11s %-*s %7s%s %8s %6s %6s %8s%s  %s\n", "SESSION", "STATE",
 		(int)when.len, "STARTED", "TIME", few ? "" : " AGENTS", "COST", "FAILED", "DENIED",
 		"UNMERGED", few ? "" : "  VERIFIED  ", "NAME");
 }

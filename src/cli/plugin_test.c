@@ -305,9 +305,9 @@ static void look_behind(struct trial *t, const char *id)
 	struct left l = { .session = id, .out = t->ctx->out };
 	remote_orphans_each(boxes, on_left, &l);
 	plugin_test_say(t, file_came_back(t), "the file that came back is the same byte for byte");
-	plugin_test_say(t, t->killed, "the supervisor was killed in the midst of it");
-	plugin_test_say(t, access(folder, F_OK) != 0, "no folder is left of its boxes");
-	plugin_test_say(t, l.nr + rented_left(t) == 0, "nor anything elsewhere");
+	plugin_test_say(t, t->killed, "the supervisor was killed during an action");
+	plugin_test_say(t, access(folder, F_OK) != 0, "no directory of its sandboxes is left");
+	plugin_test_say(t, l.nr + rented_left(t) == 0, "no sandbox is left elsewhere");
 	plugin_test_say(t, none_marked(t->mark), "nor a process on this machine");
 }
 

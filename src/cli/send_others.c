@@ -24,7 +24,7 @@ static void name_it(struct cmd_ctx *ctx, const json_t *held, const json_t *o, co
 		describe_action(row, &b);
 	}
 	if (json_object_get(o, "stays"))
-		buf_printf(&b, " (stays held: %s)", json_str(o, "stays", ""));
+		buf_printf(&b, " (stays pending: %s)", json_str(o, "stays", ""));
 	cmd_print_safe(ctx->out, b.data, b.len, false);
 	fputc('\n', ctx->out);
 }

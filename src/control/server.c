@@ -199,7 +199,7 @@ static void accept_from(struct control_server *s, int fd, struct loop_fd *watch,
 		}
 		if (errno == EAGAIN || errno == EINTR || errno == ECONNABORTED)
 			return;
-		log_warn("control socket: cannot accept: %s", strerror(errno));
+		log_warn("control socket: can't accept: %s", strerror(errno));
 		/* out of descriptors: it would be readable again at once, endlessly */
 		loop_fd_events(watch, 0);
 		server_watch_clients(s);

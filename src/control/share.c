@@ -94,7 +94,7 @@ static int share_walk(const char *dir, const struct share *s, bool widen, struct
 		CLEANUP(free_ptr) char *part = mem_strndup(dir, i);
 		struct stat st;
 		if (stat(part, &st) < 0)
-			return err_sys(err, "cannot look at '%s'", part);
+			return err_sys(err, "can't read the status of '%s'", part);
 		if (lets_through(&st, s->gid))
 			continue;
 		if (!share_is_ours(part, dir) || st.st_uid != geteuid())
@@ -111,7 +111,7 @@ static int share_reach_dir(const char *dir, const struct share *s, bool widen, s
 	CLEANUP(free_ptr) char *full = realpath(dir, NULL);
 	CLEANUP(buf_release) struct buf closed = BUF_INIT;
 	if (!full)
-		return err_sys(err, "cannot look at '%s'", dir);
+		return err_sys(err, "can't read the status of '%s'", dir);
 	if (share_walk(full, s, widen, &closed, err) < 0)
 		return -1;
 	if (!closed.len)

@@ -25,7 +25,7 @@ static int check_dir(const char *dir, struct err *err)
 {
 	struct stat st;
 	if (lstat(dir, &st) < 0)
-		return err_sys(err, "cannot look at '%s'", dir);
+		return err_sys(err, "can't read the status of '%s'", dir);
 	if (!S_ISDIR(st.st_mode))
 		return err_set(err, ERR_DENIED, "'%s' is not a directory\nRemove it.", dir);
 	if (st.st_uid != geteuid())
@@ -70,7 +70,7 @@ static int socket_address(int dirfd, const char *name, struct sockaddr_un *sa, s
 static int socket_open_dir(const char *dir, struct err *err)
 {
 	int fd = open(dir, O_PATH | O_DIRECTORY | O_CLOEXEC);
-	return fd < 0 ? err_sys(err, "cannot open '%s'", dir) : fd;
+	return fd < 0 ? err_sys(err, "can't open '%s'", dir) : fd;
 }
 
 static bool nobody_listens(const struct err *err)
@@ -93,13 +93,13 @@ int control_listen_at(const char *dir, const char *name, mode_t mode, gid_t gid,
 		return -1;
 	sock = socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
 	if (sock < 0)
-		return err_sys(err, "cannot make a control socket");
+		return err_sys(err, "can't create a control socket");
 	if (bind(sock, (const struct sockaddr *)&sa, sizeof(sa)) < 0)
-		return err_sys(err, "cannot make a socket in '%s'", dir);
+		return err_sys(err, "can't create a socket in '%s'", dir);
 	if ((gid != (gid_t)-1 && fchownat(dirfd, tmp, (uid_t)-1, gid, AT_SYMLINK_NOFOLLOW) < 0) ||
 	    fchmodat(dirfd, tmp, mode, 0) < 0 || listen(sock, 64) < 0 ||
 	    renameat(dirfd, tmp, dirfd, name) < 0) {
-		err_sys(err, "cannot listen at '%s/%s'", dir, name);
+		err_sys(err, "can't listen at '%s/%s'", dir, name);
 		unlinkat(dirfd, tmp, 0);
 		return -1;
 	}
@@ -186,11 +186,11 @@ int control_connect(const char *path, int timeout_ms, int *fd_out, struct err *e
 		return -1;
 	sock = socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
 	if (sock < 0)
-		return err_sys(err, "cannot make a socket");
+		return err_sys(err, "can't create a socket");
 	if (connect_until(sock, &sa, timeout_ms) < 0) {
 		if (errno == ECONNREFUSED)
 			return err_set(err, ERR_CLOSED, "no process is listening on '%s'", path);
-		return err_sys(err, "cannot connect to '%s'", path);
+		return err_sys(err, "can't connect to '%s'", path);
 	}
 	if (control_peer_any(sock, &uid, &pid, err) < 0)
 		return err_wrap(err, "'%s'", path);
@@ -218,7 +218,7 @@ int control_list(struct strv *ids, struct err *err)
 		return -1;
 	DIR *d = opendir(dir);
 	if (!d)
-		return err_sys(err, "cannot open '%s'", dir);
+		return err_sys(err, "can't open '%s'", dir);
 	struct strv found = STRV_INIT;
 	struct dirent *e;
 	while ((e = readdir(d))) {

@@ -256,7 +256,7 @@ static void describe_executed(const json_t *b, struct buf *out)
 	put_key(b, "pid", " (process ", out);
 	put_key(b, "parent", " of ", out);
 	buf_puts(out, ")");
-	put_key(b, "held", ", held as #", out);
+	put_key(b, "held", ", pending as #", out);
 }
 
 static void by_kind(uint16_t kind, const json_t *b, struct buf *out)

@@ -11,15 +11,15 @@ const struct field filter_field[FIELD_NR] = {
 	[FIELD_SESSION] = { "session", F_TEXT, "session", NULL, true, "the name of the session" },
 	[FIELD_AGENT] = { "agent", F_TEXT, "agent", "agent_id", true,
 			  "the agent, by name or number" },
-	[FIELD_BOX] = { "box", F_TEXT, "box", "box_id", true, "the box, by name or number" },
+	[FIELD_BOX] = { "box", F_TEXT, "box", "box_id", true, "the sandbox, by name or number" },
 	[FIELD_KIND] = { "kind", F_TEXT, "kind", NULL, true, "the kind of action" },
 	[FIELD_TOOL] = { "tool", F_TEXT, "tool", NULL, true, "the tool that was called" },
 	[FIELD_CMD] = { "cmd", F_TEXT, "cmd", "proposed", true,
-			"the command line, also the one that a person has put another in the place of" },
+			"the command line, also the one that you replaced" },
 	[FIELD_PATH] = { "path", F_TEXT, "path", "host_path", true,
-			 "the file in the box, or the one of this machine in put and get" },
+			 "the file in the sandbox; with put and get, the one on the host" },
 	[FIELD_HOST] = { "host", F_TEXT, "host", NULL, true,
-			 "the other machine of a connection or a request" },
+			 "the other host of a connection or a request" },
 	[FIELD_EXIT] = { "exit", F_NUMBER, "exit", NULL, false, "the exit status" },
 	[FIELD_DUR] = { "dur", F_SPAN, "dur_us", NULL, false, "how long it ran" },
 	[FIELD_COST] = { "cost", F_MONEY, "cost_uusd", NULL, false, "its cost, in dollars" },
@@ -29,7 +29,7 @@ const struct field filter_field[FIELD_NR] = {
 			  "how many lines it wrote or changed" },
 	[FIELD_RULE] = { "rule", F_TEXT, "rule", NULL, true, "a rule that matched" },
 	[FIELD_VERDICT] = { "verdict", F_TEXT, "verdict", NULL, true,
-			    "what the rules or a person said; held: it waited" },
+			    "the verdict of rules or reviewers; held: it was pending approval" },
 	[FIELD_BY] = { "by", F_TEXT, "by", NULL, false, "who decided: human, timeout, ..." },
 	[FIELD_RISK] = { "risk", F_TEXT, "risk", NULL, true,
 			 "how much is at risk, as the rules say" },
@@ -304,7 +304,7 @@ static bool op_fits(struct parser *x, const char *at, const struct node *n)
 	bool number = t == F_NUMBER || t == F_SPAN || t == F_MONEY;
 	if ((order && !number) || (n->op == OP_REGEX && t != F_TEXT) ||
 	    ((t == F_IS || t == F_HAS || t == F_INSTANT) && n->op != OP_IS)) {
-		filter_fail(x, at, "%s cannot be compared like that", filter_field[n->field].name);
+		filter_fail(x, at, "%s can't be compared this way", filter_field[n->field].name);
 		return false;
 	}
 	return true;
@@ -552,7 +552,7 @@ static int known_before(const struct node *n, struct err *err)
 		bool closed = n->field == FIELD_IS || n->field == FIELD_HAS;
 		return err_set(
 			err, ERR_INVALID,
-			"column %zu: %s%s%s is known only after the action; a held action has not run yet",
+			"column %zu: %s%s%s is known only after the action; a pending action has not run yet",
 			n->column, filter_field[n->field].name, closed ? ":" : "",
 			closed ? value : "");
 	}

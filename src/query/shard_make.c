@@ -223,7 +223,7 @@ static const char shard_schema[] =
 
 static int shard_make_failed(sqlite3 *db, struct err *err)
 {
-	return err_set(err, ERR_IO, "cannot write a shard of the catalog: %s", sqlite3_errmsg(db));
+	return err_set(err, ERR_IO, "can't write a shard of the catalog: %s", sqlite3_errmsg(db));
 }
 
 static int shard_make_by_number(const void *a, const void *b)
@@ -362,7 +362,7 @@ int shard_maker_write(struct shard_maker *m, const char *path, struct err *err)
 	if (rc == 0)
 		rc = shard_vfs_seal(draft, err);
 	if (rc == 0 && rename(draft, path) < 0)
-		rc = err_sys(err, "cannot write '%s'", path);
+		rc = err_sys(err, "can't write '%s'", path);
 	if (rc < 0)
 		unlink(draft);
 	return rc;

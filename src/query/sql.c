@@ -195,7 +195,7 @@ int sql_pairs(struct session *s, const char *text, sql_pair_fn *fn, void *self, 
 	sqlite3 *db = session_handle(s);
 	sqlite3_stmt *st = NULL;
 	if (!db)
-		return err_set(err, ERR_UNSUPPORTED, "sql: this record has none");
+		return err_set(err, ERR_UNSUPPORTED, "sql: not available for this recording");
 	if (views_make(db, err) < 0)
 		return -1;
 	int rc = 0, step = SQLITE_DONE;

@@ -143,9 +143,10 @@ static json_t *mcp_serve_capabilities(void)
 }
 
 static const char mcp_serve_instructions[] =
-	"Sandboxes: Linux machines of their own with a copy of the project in /workspace. What runs in them is recorded and "
-	"watched by a person, who may have to approve a command before it runs; a refusal says why. Nothing reaches the real "
-	"project until that person merges it.";
+	"Sandboxes: isolated Linux systems with a copy of the project in /workspace. "
+	"Commands in them are recorded and supervised by a user, who may have to approve a "
+	"command before it runs; a denial gives the reason. Nothing reaches the real project "
+	"until that user merges it.";
 
 static void put_cache(json_t *o)
 {
@@ -244,7 +245,7 @@ static bool answer_one(struct mcp_peer *p, const struct rpc_msg *m, bool modern)
 		return false;
 	const char *name = json_str(m->params, resource ? "uri" : "name", "");
 	CLEANUP(free_ptr)
-	char *text = mem_printf("there is no %s '%.200s'", resource ? "resource" : "prompt", name);
+	char *text = mem_printf("%s '%.200s' not found", resource ? "resource" : "prompt", name);
 	json_t *data = json_object();
 	json_put_str(data, resource ? "uri" : "name", name);
 	mcp_serve_refuse(p, m->id, resource && !modern ? RPC_NO_RESOURCE : RPC_PARAMS, data, text);
@@ -369,7 +370,7 @@ static void mcp_serve_request(struct mcp_server *s, struct mcp_peer *p, const st
 	else if (!modern && !strcmp(m->method, "ping"))
 		mcp_serve_finish(p, m->id, json_object(), false);
 	else
-		mcp_serve_refuse(p, m->id, RPC_NO_METHOD, NULL, "there is no such method");
+		mcp_serve_refuse(p, m->id, RPC_NO_METHOD, NULL, "unknown method");
 }
 
 static void mcp_serve_note(struct mcp_server *s, struct mcp_peer *p, const struct rpc_msg *m)

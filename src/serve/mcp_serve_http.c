@@ -135,8 +135,7 @@ static struct web_session *session_for(struct front *f, struct http_visit *v)
 			v, 400, NULL, RPC_INVALID,
 			"Mcp-Session-Id is missing; it comes with the answer to initialize");
 	else if (!s)
-		serve_http_refuse(v, 404, NULL, RPC_INVALID,
-				  "there is no such session (any more); initialize again");
+		serve_http_refuse(v, 404, NULL, RPC_INVALID, "session not found; initialize again");
 	return s;
 }
 
@@ -189,9 +188,9 @@ static void serve_http_get(struct front *f, struct http_visit *v)
 	if (!s)
 		return;
 	if (!accept || !strstr(accept, "text/event-stream"))
-		serve_http_say(v, 406, NULL, "Accept: text/event-stream is wanted");
+		serve_http_say(v, 406, NULL, "expected Accept: text/event-stream");
 	else if (last && !web_stream_again(&f->web, v, s, last))
-		serve_http_say(v, 404, NULL, "there is no such event (any more)");
+		serve_http_say(v, 404, NULL, "event not found");
 	else if (!last && web_stream_listens(&f->web, s))
 		serve_http_say(v, 409, NULL, "this session has its stream already");
 	else if (!last)
@@ -209,13 +208,13 @@ static void serve_http_post(struct front *f, struct http_visit *v)
 	struct rpc_msg m;
 	struct err err = ERR_INIT;
 	if (!type || strncasecmp(type, "application/json", 16) != 0) {
-		serve_http_say(v, 415, NULL, "Content-Type: application/json is wanted");
+		serve_http_say(v, 415, NULL, "expected Content-Type: application/json");
 		return;
 	}
 	if (accept && !strstr(accept, "application/json") && !strstr(accept, "application/*") &&
 	    !strstr(accept, "*/*")) {
 		serve_http_say(v, 406, NULL,
-			       "Accept: application/json, text/event-stream is wanted");
+			       "expected Accept: application/json, text/event-stream");
 		return;
 	}
 	bool good = rpc_parse(&m, buf_cstr(body), body->len, &err) == 0;
@@ -247,7 +246,7 @@ static void serve_http_on_request(void *self, struct http_visit *v)
 	if (strange)
 		serve_http_refuse(v, 403, NULL, RPC_INVALID, strange);
 	else if (!serve_http_has_token(f, a))
-		serve_http_say(v, 401, bearer, "a token is wanted: Authorization: Bearer TOKEN");
+		serve_http_say(v, 401, bearer, "missing token: Authorization: Bearer TOKEN");
 	else if (strcmp(a->target, "/mcp") != 0 && strcmp(a->target, "/mcp/") != 0)
 		serve_http_say(v, 404, NULL, "MCP is at /mcp");
 	else if (!strcmp(a->method, "POST"))

@@ -205,8 +205,7 @@ bool mcp_session_held(const struct mcp_session *s, const char *tool, struct buf 
 	json_array_foreach(json_object_get(s->state, "held"), i,
 			   row) if (!strcmp(json_str(row, "tool", ""), tool))
 	{
-		buf_printf(out,
-			   "waits for a person: #%lld %.120s; decide with: sandglass attach %s",
+		buf_printf(out, "pending approval: #%lld %.120s; decide with 'sandglass attach %s'",
 			   (long long)json_int(row, "action", 0),
 			   json_str(row, "cmd", json_str(row, "path", "")), s->sp.id);
 		return true;

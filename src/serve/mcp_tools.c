@@ -31,8 +31,9 @@ static const struct tool {
 		 "\"profile\":{\"type\":\"string\"}"),
 	  0 },
 	{ "sandbox_exec", "Run a command",
-	  "Runs a command in the sandbox: cmd is a line for sh, argv is a list of words without a shell. Returns exit code, "
-	  "stdout and stderr. A person may have to approve it first.",
+	  "Runs a command in the sandbox: cmd is a line for sh, argv is a list of arguments "
+	  "without a shell. Returns exit code, stdout, and stderr. The user may have to "
+	  "approve it first.",
 	  OBJECT("", ID
 		 ",\"cmd\":{\"type\":\"string\",\"description\":\"Command line for sh -c\"},"
 		 "\"argv\":{\"type\":\"array\",\"items\":{\"type\":\"string\"},\"description\":\"Words, instead of cmd\"},"
@@ -49,7 +50,8 @@ static const struct tool {
 	  OBJECT("\"path\"", ID "," PATH ",\"offset\":{\"type\":\"integer\",\"minimum\":0},"
 				"\"limit\":{\"type\":\"integer\",\"minimum\":1}"),
 	  NULL, READS },
-	{ "sandbox_write", "Write a file", "Writes a whole file in the sandbox; folders are made.",
+	{ "sandbox_write", "Write a file",
+	  "Writes a whole file in the sandbox; creates missing directories.",
 	  OBJECT("\"path\",\"content\"",
 		 ID "," PATH ",\"content\":{\"type\":\"string\"},"
 		    "\"encoding\":{\"type\":\"string\",\"enum\":[\"utf8\",\"base64\"]}"),
@@ -67,8 +69,8 @@ static const struct tool {
 		 "\"paths\":{\"type\":\"array\",\"items\":{\"type\":\"string\"}},"
 		 "\"more\":{\"type\":\"integer\"},\"sandboxes\":{\"type\":\"array\",\"items\":{\"type\":\"string\"}}"),
 	  READS },
-	{ "sandbox_diff", "What has changed",
-	  "Shows what has changed in the sandbox's files since it was opened, or since a snapshot, as a unified diff.",
+	{ "sandbox_diff", "Changes",
+	  "Shows the changes of the sandbox's files since it was opened, or since a snapshot, as a unified diff.",
 	  OBJECT("", ID
 		 ",\"base\":{\"type\":[\"string\",\"integer\"],\"description\":\"Label or number of a snapshot\"}"),
 	  OBJECT("\"files\",\"patch\"",
@@ -86,8 +88,9 @@ static const struct tool {
 	  "Puts the sandbox's files back to a snapshot (its label or number).",
 	  OBJECT("\"to\"", ID ",\"to\":{\"type\":[\"string\",\"integer\"]}"), NULL,
 	  DESTROYS | IDEMPOTENT },
-	{ "sandbox_close", "Close a sandbox", "Closes the sandbox; its files stay in the record.",
-	  OBJECT("", ID), NULL, DESTROYS | IDEMPOTENT },
+	{ "sandbox_close", "Close a sandbox",
+	  "Closes the sandbox; its files stay in the recording.", OBJECT("", ID), NULL,
+	  DESTROYS | IDEMPOTENT },
 };
 
 static json_t *tools_parsed(const char *text)

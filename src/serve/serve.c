@@ -149,7 +149,7 @@ static void serve_on_request(void *self, struct http_visit *v)
 		serve_refuse(v, 403, strange);
 	} else if (!way && !serve_has_token(s, ask)) {
 		serve_refuse(v, 401,
-			     "this is not the key that the start of 'sandglass serve' has said");
+			     "wrong key; 'sandglass serve' printed the key when it started");
 	} else if (socket && websock_server_wrong(ask)) {
 		serve_refuse(v, 426, websock_server_wrong(ask));
 	} else if (socket && s->sockets >= SOCKETS_MAX) {

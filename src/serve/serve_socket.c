@@ -114,7 +114,7 @@ void serve_socket_answer(struct ask *a, uint64_t nr, const json_t *answer)
 	a->saying = 0;
 	if (!answer || json_str(answer, "wrong", NULL)) {
 		not_heard(a,
-			  answer ? json_str(answer, "wrong", "") : "the session could not take it");
+			  answer ? json_str(answer, "wrong", "") : "the session did not accept it");
 		return;
 	}
 	say_next(a);

@@ -97,7 +97,8 @@ static int several_plan(struct merge_several *m, struct several_opts *o, bool ag
 		several_group(m);
 	for (size_t i = 0; i < m->nr; i++)
 		if (box_merge_run(&m->merge[i], &o->box, true, err) < 0)
-			return m->nr > 1 ? err_wrap(err, "box '%s'", m->merge[i].box->name) : -1;
+			return m->nr > 1 ? err_wrap(err, "sandbox '%s'", m->merge[i].box->name)
+					 : -1;
 	return 0;
 }
 
@@ -177,7 +178,7 @@ static void several_back(struct merge_several *m, size_t nr, struct err *why)
 			struct err was = *why;
 			b->stays = true;
 			err_set(why, was.code,
-				"%.200s; box '%.60s' is merged and could not be taken back: %.150s",
+				"%.200s; sandbox '%.60s' is merged, and that merge can't be undone: %.150s",
 				was.text, b->box->name, err.text);
 		} else {
 			box_merge_fail(b, why);
@@ -215,7 +216,7 @@ static int several_write(struct merge_several *m, struct several_opts *o, struct
 		if (rc == 0)
 			several_onto(onto, b);
 		else if (m->nr > 1)
-			err_wrap(err, "box '%s'", b->box->name);
+			err_wrap(err, "sandbox '%s'", b->box->name);
 		if (rc < 0)
 			several_back(m, i, err);
 	}

@@ -109,9 +109,8 @@ static void text_notices(const json_t *body, struct buf *out)
 			buf_puts(out, "; move your copy away before you switch to the branch");
 		}
 		if (json_array_size(since)) {
-			buf_puts(
-				out,
-				"\n  changed by somebody else while they were merged, and left so:");
+			buf_puts(out,
+				 "\n  changed by another process during the merge, and left so:");
 			text_list(since, (int64_t)json_array_size(since), false, out);
 		}
 	}

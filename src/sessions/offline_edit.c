@@ -188,7 +188,7 @@ int offline_edit_redact(struct cmd_ctx *ctx, const char *path)
 		json_put_str(o, "catalog_left", g.catalog_left);
 		cmd_json(ctx, o);
 	} else if (rc == 0 && !ctx->quiet) {
-		fprintf(ctx->out, "removed for ever: %zu\n", g.removed);
+		fprintf(ctx->out, "removed permanently: %zu\n", g.removed);
 	}
 	if (rc == 0)
 		rc = redact_request_result(g.catalog_left, &err);

@@ -97,12 +97,13 @@ static void look_at_folder(struct leftovers *l, const char *boxes, const char *i
 	one.bytes = cmd_disk_usage(one.where);
 	if (file && orphans_goes_on(file)) {
 		one.may = false;
-		one.why = mem_strdup("its session was broken off");
-		one.how = mem_printf("sandglass resume %s goes on, sandglass prune %s removes both",
-				     id, id);
+		one.why = mem_strdup("its session was interrupted");
+		one.how = mem_printf(
+			"'sandglass resume %s' continues it, 'sandglass prune %s' removes both", id,
+			id);
 	} else if (!file) {
 		one.may = orphans_named(l, id);
-		one.why = mem_strdup("its session is not in the sessions folder");
+		one.why = mem_strdup("its session is not in the sessions directory");
 		one.how = mem_printf("sandglass prune --boxes %s", id);
 	} else {
 		one.why = mem_strdup("its session has ended");
@@ -132,18 +133,19 @@ static void on_elsewhere(void *self, const char *driver, const char *where, cons
 	if (orphans_has(&l->live, id) || (cmd_word(l->ctx, 0) && !orphans_named(l, id)))
 		return;
 	const char *path = strchr(where, ':');
-	orphans_add(l,
-		    (struct leftover){
-			    .what = "elsewhere",
-			    .where = mem_strdup(where),
-			    .session = mem_strdup(id),
-			    .bytes = -1,
-			    .why = mem_printf("left by a %s box", driver),
-			    .how = !strcmp(driver, "ssh") && path
-					   ? mem_printf("ssh %.*s rm -rf %s", (int)(path - where),
-							where, path + 1)
-					   : mem_printf("sandglass resume %s goes on and closes it",
-							id) });
+	orphans_add(
+		l,
+		(struct leftover){
+			.what = "elsewhere",
+			.where = mem_strdup(where),
+			.session = mem_strdup(id),
+			.bytes = -1,
+			.why = mem_printf("left by a %s sandbox", driver),
+			.how = !strcmp(driver, "ssh") && path
+				       ? mem_printf("ssh %.*s rm -rf %s", (int)(path - where),
+						    where, path + 1)
+				       : mem_printf("'sandglass resume %s' continues and closes it",
+						    id) });
 }
 
 static void orphans_on_rented(void *self, const char *provider, const char *tag, const json_t *box,
@@ -248,7 +250,7 @@ static int orphans_act(struct leftovers *l)
 	for (size_t i = 0; i < l->nr; i++)
 		orphans_print(l, &l->item[i]);
 	if (!l->nr)
-		fprintf(l->ctx->err, "sandglass: boxes have left nothing behind\n");
+		fprintf(l->ctx->err, "no sandbox leftovers\n");
 	if (!l->may || cmd_has(l->ctx, "dry-run"))
 		return status;
 	cmd_size((uint64_t)l->bytes, &size);

@@ -146,7 +146,7 @@ int redact_request_begin(struct record *r, const struct removal_wish *w, removal
 int redact_request_result(const char *left, struct err *err)
 {
 	return left ? err_set(err, ERR_IO,
-			      "redacted in the session, but the words may be left elsewhere: %s",
+			      "redacted in the session, but the text may remain elsewhere: %s",
 			      left)
 		    : 0;
 }

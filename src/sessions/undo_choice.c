@@ -28,7 +28,7 @@ static size_t undo_newest(const struct unmerged *u, bool undone)
 static void undo_name(const struct unmerged *u, size_t i, struct buf *out)
 {
 	const struct unmerged_merge *m = &u->merges[i];
-	buf_printf(out, "#%" PRIu64 " (merge of box %s)", m->seq, u->box[m->box].name);
+	buf_printf(out, "#%" PRIu64 " (merge of sandbox %s)", m->seq, u->box[m->box].name);
 }
 
 /* "#12 (merge of box a), #9 (rollback of box b)": newest first. */

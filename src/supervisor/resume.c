@@ -322,7 +322,7 @@ static void caught_up(void *self)
 	}
 	if (r->s->opts->fork_model)
 		luahost_model_moved(r->s->host, r->s->opts->fork_model);
-	super_warn(r->s, NULL, "the session goes on after #%llu", (unsigned long long)r->head);
+	super_warn(r->s, NULL, "the session continues after #%llu", (unsigned long long)r->head);
 }
 
 static void super_resume_start_host(struct resume *r)
@@ -351,7 +351,7 @@ static void super_resume_start_host(struct resume *r)
 	}
 	r->going = true;
 	if (luahost_resume(&r->s->host, r->s, &hr, r->ops, r->self, &err) < 0)
-		super_end(r->s, EXIT_SANDBOX, "cannot go on: %s", err.text);
+		super_end(r->s, EXIT_SANDBOX, "can't continue: %s", err.text);
 }
 
 static void maybe_start(struct resume *r)
@@ -385,7 +385,7 @@ void resume_begin(struct resume *r, struct super *s, const struct host_ops *ops,
 		b->now = super_box_reopen(s, b->id, b->open, b->snap, b->nr, broken_off, &err);
 		if (!b->now) {
 			b->waiting = false;
-			super_warn(s, NULL, "box '%s' cannot be opened again: %s",
+			super_warn(s, NULL, "can't open sandbox '%s' again: %s",
 				   json_str(b->open, "name", ""), err.text);
 		}
 	}
@@ -412,7 +412,7 @@ void resume_box_ready(struct resume *r, uint64_t box, const struct err *err)
 			continue;
 		b->waiting = false;
 		if (err)
-			super_warn(r->s, NULL, "box '%s' cannot be opened again: %s",
+			super_warn(r->s, NULL, "can't open sandbox '%s' again: %s",
 				   json_str(b->open, "name", ""), err->text);
 	}
 	maybe_start(r);

@@ -113,7 +113,7 @@ static void super_on_state(void *self, enum record_state state, const char *why)
 	super_changed(s);
 	if (state == RECORD_DEAD) {
 		boxes_freeze(s->boxes, 0, true, s->start_seq);
-		super_end(s, EXIT_DAMAGED, "the session file cannot be written any more: %s",
+		super_end(s, EXIT_DAMAGED, "can't write the session file: %s",
 			  why ? why : "I/O error");
 	}
 }
@@ -175,7 +175,7 @@ static void super_on_kill(void *self, uint64_t agent, json_t *who)
 	struct super *s = self;
 	(void)who;
 	if (s->host)
-		luahost_stop(s->host, agent, "killed by a person");
+		luahost_stop(s->host, agent, "killed by the user");
 }
 
 static void super_on_snapshot(void *self, uint64_t action, uint64_t box)
@@ -196,7 +196,7 @@ static void box_gone(void *self, uint64_t box, const struct err *err)
 	struct super *s = self;
 	super_box_gone(s, box);
 	if (err && !s->ending)
-		super_warn(s, "see 'sandglass doctor'", "box '%llu' died: %s",
+		super_warn(s, "see 'sandglass doctor'", "sandbox '%llu' died: %s",
 			   (unsigned long long)box, err->text);
 	finish_if_done(s);
 }
@@ -206,8 +206,10 @@ static void launcher_died(void *self, const struct err *err)
 	struct super *s = self;
 	if (s->ending)
 		return;
-	super_warn(s, NULL, "the launcher has died (%s): its boxes are gone, a new one was started",
-		   err->text);
+	super_warn(
+		s, NULL,
+		"the launcher has died (%s): its sandboxes have ended; a new launcher was started",
+		err->text);
 	for (size_t i = boxes_count(s->boxes); i > 0; i--)
 		boxes_close(s->boxes, boxes_at(s->boxes, i - 1));
 	process_ahead();
@@ -242,7 +244,7 @@ static void super_cancel_open(struct super *s, const char *why)
 static void end_timeout(void *self)
 {
 	struct super *s = self;
-	log_warn("boxes did not close in time");
+	log_warn("sandboxes did not close in time");
 	loop_stop(s->loop);
 }
 
@@ -606,7 +608,7 @@ static void close_record(struct super *s, json_t *end)
 	struct session *ended = NULL;
 	CLEANUP(free_ptr) char *path = mem_strdup(record_path(s->record));
 	if (record_close(&s->record, end, &err) < 0) {
-		fprintf(stderr, "sandglass: cannot close the session file: %s\n", err.text);
+		fprintf(stderr, "sandglass: can't close the session file: %s\n", err.text);
 		s->status = EXIT_DAMAGED;
 		return;
 	}

@@ -126,8 +126,8 @@ static int cmd_kill(struct ask_for *a, json_t *out, struct err *err)
 		if (a->s->host)
 			(turn ? luahost_break_off : luahost_stop)(a->s->host, id,
 								  why	 ? why
-								  : turn ? "broken off by a person"
-									 : "killed by a person");
+								  : turn ? "interrupted by the user"
+									 : "killed by the user");
 		return 0;
 	}
 	if (turn)
@@ -137,7 +137,7 @@ static int cmd_kill(struct ask_for *a, json_t *out, struct err *err)
 					   err);
 	if (!gate_action(a->s->gate, id))
 		return err_set(err, ERR_NOENT, "action #%" PRIu64 " is not running", id);
-	gate_cancel(a->s->gate, id, "kill", why ? why : "killed by a person");
+	gate_cancel(a->s->gate, id, "kill", why ? why : "killed by the user");
 	return 0;
 }
 
@@ -255,7 +255,7 @@ static int cmd_budget(struct ask_for *a, json_t *out, struct err *err)
 	if (empty) { /* what was given was too little */
 		CLEANUP(free_ptr)
 		char *text = mem_printf(
-			"still used up: %s; what waits for it goes on when there is more", empty);
+			"still used up: %s; pending actions continue when you extend it", empty);
 		json_put_str(out, "text", text);
 	}
 	json_put_int(out, "budget", (int64_t)budget);

@@ -95,7 +95,7 @@ static void operator_shell_on_reply(void *self, uint64_t id, const json_t *resul
 		fprintf(stderr, "\r\n-- %s --\r\n", err->text);
 	else if (waits && !o->waits)
 		fprintf(stderr,
-			"\r\n-- the box is frozen: what you type waits until it is thawed --\r\n");
+			"\r\n-- the sandbox is frozen: your input waits until it is thawed --\r\n");
 	o->waits = waits || (lost && o->waits);
 	o->lost = lost;
 }
@@ -130,7 +130,7 @@ static void tell_held(struct own *o, const json_t *body)
 	o->intent = mem_strdup(json_str(body, "intent", ""));
 	o->high = strcmp(json_str(body, "risk", ""), "high") == 0;
 	o->elsewhere = *json_str(body, "type", "") != 0;
-	fprintf(stderr, "this shell waits for a person: #%" PRIu64 "%s, ", o->id,
+	fprintf(stderr, "this shell is pending approval: #%" PRIu64 "%s, ", o->id,
 		o->high ? ", RISK high" : "");
 	operator_shell_put_safe("", rule,
 				*rule ? " asks"
@@ -184,7 +184,7 @@ static void operator_shell_give_up(struct own *o)
 {
 	o->gave_up = true;
 	fprintf(stderr, "\r\n");
-	operator_shell_decide(o, "deny", "whoever asked for this shell gave it up");
+	operator_shell_decide(o, "deny", "the client closed this shell");
 }
 
 /* Nothing that is typed before the shell runs may reach it: it was typed at something else. */

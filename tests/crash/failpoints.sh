@@ -41,7 +41,7 @@ for point in $(grep -vxF "$by_hand" <<<"$points"); do
 		}
 		for _ in $(seq 600); do "$sg" ls --live 2>/dev/null | grep -q . || break; sleep 0.05; done
 		"$sg" verify "$id" >"$t/out" 2>&1 || { ok 1 "$point:$pass: verifies after the kill"; continue; }
-		if "$sg" ls 2>/dev/null | grep -q 'broken off'; then
+		if "$sg" ls 2>/dev/null | grep -q 'interrupted'; then
 			hit="$hit $point"
 			timeout 60 "$sg" resume "$id" --no-input >"$t/out" 2>&1 </dev/null
 			rc=$?

@@ -145,37 +145,37 @@ opened() { "$sg" state -S "$o" | grep -q 'open'; }
 wait_for 20 opened
 typed() { # input once the shell is pending, and after that
 	: >"$t/out"
-	{ wait_for 20 grep -q 'waits for a person' "$t/out"; sleep 0.6; printf '%b' "$1"; [ -z "${2-}" ] || { wait_for 20 grep -q 'agent@' "$t/out"; printf '%b' "$2"; }; } |
+	{ wait_for 20 grep -q 'is pending approval' "$t/out"; sleep 0.6; printf '%b' "$1"; [ -z "${2-}" ] || { wait_for 20 grep -q 'agent@' "$t/out"; printf '%b' "$2"; }; } |
 		timeout 60 "$sg" shell open --in "$o" >"$t/out" 2>&1
 }
 typed 'touch early\n\003'
 is $? 4 "one's own shell that is given up while a rule holds it was denied"
-like "$(cat "$t/out")" 'waits for a person: #[0-9]+, no-curl asks' 'and it said what held it'
+like "$(cat "$t/out")" 'is pending approval: #[0-9]+, no-curl asks' 'and it said what held it'
 typed 'yes\n' 'ls early || echo not-$((1+1))\nexit\n'
 like "$(cat "$t/out")" 'not-2' 'yes approves it, and none of the earlier input reaches it'
 decisions() { "$sg" events "$o" --json | grep '"kind": *"action.decided"'; }
 like "$(decisions | tail -1)" '"intent"' 'the approval carries the intent of the question'
 twice() { # input in the moment of the question
 	: >"$t/out"
-	{ wait_for 20 grep -q 'waits for a person' "$t/out"; printf 'yes\n'; sleep 0.6; printf '\003'; } | timeout 60 "$sg" shell open --in "$o" >"$t/out" 2>&1
+	{ wait_for 20 grep -q 'is pending approval' "$t/out"; printf 'yes\n'; sleep 0.6; printf '\003'; } | timeout 60 "$sg" shell open --in "$o" >"$t/out" 2>&1
 }
 twice
 is $? 4 'input in the moment of the question does not answer it'
 had=$(decisions | wc -l)
 timeout 60 "$sg" shell open --in "$o" >"$t/out" 2>&1 </dev/null
 is "$? $(($(decisions | wc -l) - had)) $("$sg" events "$o" --json | grep -c '"kind": *"control.refused"')" '4 1 0' 'with nothing to read from it is given up, once'
-like "$(cat "$t/out")" 'this shell was denied by [a-z]+: whoever asked for this shell gave it up' 'the message names who denied it, and the reason'
+like "$(cat "$t/out")" 'this shell was denied by [a-z]+: the client closed this shell' 'the message names who denied it, and the reason'
 
 # who is killed, or has lost his line, leaves no shell behind that waits or runs
 mkfifo keys
 exec 8<>keys # that nobody types
-own_shell() { : >"$t/out"; "$sg" shell open --in "$o" <&8 >"$t/out" 2>&1 & own=$!; wait_for 20 grep -q 'waits for a person' "$t/out"; }
+own_shell() { : >"$t/out"; "$sg" shell open --in "$o" <&8 >"$t/out" 2>&1 & own=$!; wait_for 20 grep -q 'is pending approval' "$t/out"; }
 of_it() { "$sg" events "$o" | grep -q "#$id $1"; }
 none_waits() { ! "$sg" state -S "$o" | grep -q HELD; }
 own_shell
 id=$(held "$o")
 kill -9 $own
-wait_for 20 of_it 'cancelled: whoever asked for this shell has gone'
+wait_for 20 of_it 'cancelled: the client that opened this shell has disconnected'
 ok $? "one's own shell that waits is given up when whoever asked for it is killed"
 "$sg" approve "$id" -S "$o" >"$t/out" 2>&1
 is $? 1 'and it cannot be approved after that'
@@ -206,7 +206,7 @@ wait_for 20 grep -q 'agent@' "$t/out"
 kill -9 $own
 wait_for 20 eval '! "$sg" ls --live | grep -q "sandbox$"'
 ok $? "a box that was there for one's shell alone ends with it"
-like "$("$sg" events)" 'whoever opened its box has gone' 'and the record says why'
+like "$("$sg" events)" 'the client that opened its sandbox has disconnected' 'and the record says why'
 exec 8>&-
 
 # at high risk: twice, and nothing between
@@ -227,7 +227,7 @@ is "$? $(decisions | grep -c '"approve"')" '4 0' 'yes, something else and yes ag
 typed 'yes\n'
 is $? 4 'one yes and then nothing more does not either'
 : >"$t/out"
-{ wait_for 20 grep -q 'waits for a person' "$t/out"; sleep 0.6; printf 'yes\n'; wait_for 20 grep -q 'again to approve' "$t/out"; printf 'yes\n'
+{ wait_for 20 grep -q 'is pending approval' "$t/out"; sleep 0.6; printf 'yes\n'; wait_for 20 grep -q 'again to approve' "$t/out"; printf 'yes\n'
 	wait_for 20 grep -q 'agent@' "$t/out"; printf 'exit\n'; } | timeout 60 "$sg" shell open --in "$o" >"$t/out" 2>&1
 is "$? $(decisions | grep -c '"approve"')" '0 1' 'yes twice does'
 "$sg" stop -S "$o" >"$t/out" 2>&1

@@ -73,7 +73,7 @@ cut=$(echo "$t"/sessions/*-cut-*.glass)
 written() { [ -s "$cut-wal" ] && "$sg" events cut 2>/dev/null | grep -q 'host.start'; }
 wait_for 20 written
 kill -9 "$(head -1 "$cut-lease" | cut -d' ' -f1)"
-gone() { "$sg" ls | grep -q 'broken off'; }
+gone() { "$sg" ls | grep -q 'interrupted'; }
 wait_for 20 gone
 cp "$cut-wal" "$t/wal"
 truncate -s 5000 "$cut-wal"

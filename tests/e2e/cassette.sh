@@ -17,7 +17,7 @@ like "$(printf '%s' "$ev" | grep '"kind":"model.reply"' | head -1)" '"cost_uusd"
 is $? 0 "it verifies"
 sed 's/and now/and then/' chat.lua >other.lua
 "$sg" run --no-tui --cassette chat.jsonl other.lua </dev/null >out 2>&1
-like "$(cat out)" 'ERROR .*no such request; nearest, recorded: .*and now.*now: .*and then' "a miss shows where it differs"
+like "$(cat out)" 'ERROR .*nearest recorded: .*and now.*this one: .*and then' "a miss shows where it differs"
 is "$(wc -l <chat.jsonl)" 3 "and adds nothing"
 "$sg" run --no-tui --cassette none.jsonl chat.lua </dev/null >out 2>&1
 is $? 2 "a cassette that is not there"

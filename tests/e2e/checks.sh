@@ -90,7 +90,7 @@ for c in budgets=x no_rubber_stamp=soon paths attributed=ann; do
 	out=$("$sg" verify "$s" --check "$c" 2>&1)
 	is "$? $(grep -c "^sandglass: " <<<"$out")" '2 1' "$c: what it does not take is said before anything is read"
 done
-like "$out" "--check 'attributed=ann': attributed takes no words, not 'ann'" 'and the message names the error'
+like "$out" "--check 'attributed=ann': attributed takes no arguments, got 'ann'" 'and the message names the error'
 echo 'return 7' >seven.lua
 out=$("$sg" verify "$s" --with seven.lua 2>&1)
 is $? 3 'a file that is not a check file'

@@ -16,7 +16,7 @@ ok $? 'two sessions'
 
 out=$("$sg" ls)
 like "$out" ' ended .* whole$' 'ls: one has ended'
-like "$out" ' broken off .* torn +\(continue it with' 'ls: one was broken off'
+like "$out" ' interrupted .* torn +\(continue it with' 'ls: one was broken off'
 is "$("$sg" ls --json | grep -c '^{"schema":1,"session":"s-')" 2 'ls --json: a line each'
 id=$("$sg" ls whole --json | sed 's/.*"session":"\([^"]*\)".*/\1/')
 like "$id" '^s-[a-z0-9]{6}$' 'an id'
@@ -146,15 +146,15 @@ like "$("$sg" prune "$over" -n)" ' (2\.9|3\.0) MiB ' 'prune counts what the boxe
 out=$("$sg" prune --boxes -n)
 is $? 0 'prune --boxes says what there is'
 like "$(head -1 <<<"$out")" "2\.[89] MiB +folder +$boxes/$over" 'the largest first'
-like "$out" "broken off: sandglass resume $broken goes on" 'a session that can be resumed keeps its own'
-like "$out" "not in the sessions folder: sandglass prune --boxes s-nobody" 'one that nobody here knows is named'
+like "$out" "interrupted: .sandglass resume $broken. continues" 'a session that can be resumed keeps its own'
+like "$out" "not in the sessions directory: sandglass prune --boxes s-nobody" 'one that nobody here knows is named'
 like "$out" "its supervisor has died: sandglass sandbox exec --backend daytona" 'so is what gives back a rented one'
 "$sg" prune --boxes >"$t/out" 2>&1 </dev/null
 is $? 8 'it does not remove without a yes'
 mkdir "$t/elsewhere"
 cp "$t"/sessions/*-"${broken#s-}".glass "$t/elsewhere"
 ln -s "$t"/sessions/*-"${broken#s-}".glass "$boxes/$broken/.of"
-like "$("$sg" prune --boxes -n --sessions "$t/elsewhere")" "broken off: sandglass resume $broken goes on" 'also where only a copy of it lies'
+like "$("$sg" prune --boxes -n --sessions "$t/elsewhere")" "interrupted: .sandglass resume $broken. continues" 'also where only a copy of it lies'
 mkdir "$t/elsewhere/2026-11-21-folder-abcdef.glass"
 "$sg" prune --older-than 0s --yes --sessions "$t/elsewhere" >"$t/out" 2>&1
 is "$? $(ls "$t/elsewhere" | xargs) $(wc -l <"$t/elsewhere/removed.jsonl") $(ls -d "$boxes/$broken")" "0 2026-11-21-folder-abcdef.glass removed.jsonl 1 $boxes/$broken" \

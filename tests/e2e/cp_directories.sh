@@ -35,8 +35,8 @@ is $? 0 'a folder is copied out'
 like "$(cat "$t/out")" "^fix:out, 3 files, 9 B, to .*/got, 5 left out$" 'with the totals'
 is "$(cat got/one got/deep/er/two $'got/a\nb' | xargs)" 'one two n' 'the same bytes, the same names, a newline in one too'
 is "$(mode got/one) $(mode got/deep/er/two) $(mode $'got/a\nb')" '755 755 644' 'modes as they are, but nothing set-uid and nothing for others to write'
-is "$(ls -A got | tr '\n' ' ')" 'a b deep none one ' 'no links, no pipes, no .git; an empty folder'
-like "$(sort "$t/err" | xargs -d '\n')" "left out: out/.git, git's own left out: out/GIT~1, git's own left out: out/link, a link left out: out/pipe, neither a file nor a folder left out: out/way, a link" 'what stays out is named'
+is "$(ls -A got | tr '\n' ' ')" 'a b deep none one ' 'no links, no pipes, no .git; an empty directory'
+like "$(sort "$t/err" | xargs -d '\n')" "left out: out/.git, git's own left out: out/GIT~1, git's own left out: out/link, a link left out: out/pipe, neither a file nor a directory left out: out/way, a link" 'what stays out is named'
 mkdir here && cp_ fix:out here/ && cp_ fix:out/. here/in && cp_ fix:to_out/deep here
 is "$(cat here/out/one here/in/one here/deep/er/two | xargs)" 'one one two' 'into a directory, as a new one, with its files'
 is "$("$sg" events "$id" --json | jq -r 'select(.kind == "action.requested" and .body.kind == "get") | .body.path' | grep -c 'out/one$\|out/./one$')" 3 'each file is an action'
@@ -68,7 +68,7 @@ cp_ src fix:
 is $? 1 'a folder is copied in; a rule denies one file'
 like "$(grep -v 'left out' "$t/err")" 'denied: No programs' 'with its reason'
 like "$(cat "$t/out")" '/src, 3 files, 8 B, to fix:src, 4 left out$' 'with what it came to'
-like "$(grep 'left out' "$t/err" | sort | sed "s|$PWD/||" | xargs -d '\n')" "left out: src/.env, named like a secret left out: src/hollow, an empty folder left out: src/link, a link left out: src/sub/.git, git's own" 'what stays out is named'
+like "$(grep 'left out' "$t/err" | sort | sed "s|$PWD/||" | xargs -d '\n')" "left out: src/.env, named like a secret left out: src/hollow, an empty directory left out: src/link, a link left out: src/sub/.git, git's own" 'what stays out is named'
 cp_ fix:src back
 is "$(cat back/in back/sub/run $'back/sub/b\nc' | xargs) $(mode back/sub/run)" 'in run b 700' 'it is there, with its modes'
 rm src/sub/x.bin

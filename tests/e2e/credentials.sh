@@ -57,7 +57,7 @@ work="git clone -q https://git.example.org/app.git w && cd w && echo two >a && $
 was=$(main)
 run "$work && git push -q origin HEAD:main; echo pushed \$?; echo found:\$(env | grep -c REA[L]-7731):\$(grep -rc REA[L]-7731 .git | grep -vc ':0')"
 like "$out" 'pushed (1|128)' "a clone by a name that the box believes in; a push that nobody allows ends"
-like "$out" 'remote rejected.*sandglass: denied: no person to ask' "and git says why"
+like "$out" 'remote rejected.*sandglass: denied: no user to ask' "and git says why"
 is "$(main)" "$was" "and moves nothing"
 is "$(grep -c 'POST.*git-receive-pack' log)" 0 "no byte of it has left"
 like "$out" 'found:0:0' "the key is not in the box"
@@ -66,7 +66,7 @@ like "$(events | grep '"kind":"action.requested"' | grep '"git push"')" '"ref":"
 is "$(events | grep '"kind":"action.requested"' | grep '"git push"' | grep -c "\"old\":\"$was\"")" 1 "and where it stands"
 rules=rules.lua
 run "$work && git push -q origin HEAD:main; echo pushed \$?"
-like "$out" 'remote rejected.*denied by rule no-push: .*no person' "a rule over commands says so, too, and who pushes hears why"
+like "$out" 'remote rejected.*denied by rule no-push: .*no user' "a rule over commands says so, too, and who pushes hears why"
 : >log
 run "$work && B=\$GIT/app.git && for p in git-receive-pac%6b %67it-receive-pack git-receive-pack/ objects/info/packs; do
 	curl -sS -o /dev/null -w '%{http_code} ' -X POST --data-binary 0000 \$B/\$p; done

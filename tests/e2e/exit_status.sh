@@ -42,7 +42,7 @@ st 5 'budget|actions' 'a budget is used up' budget.lua --budget actions=2 --no-i
 st 6 'engine' 'the backend is not there' backend.lua
 like "$("$sg" ls budget | head -1)" 'failed .*budget: .*(budget|actions)' 'the list says why'
 like "$("$sg" show "$("$sg" ls budget --json | head -1 | grep -oE 's-[a-z0-9]+' | head -1)")" '^why .*(budget|actions)' 'and so does show'
-st 7 "no secret 'ANTHROPIC_API_KEY'" 'the model cannot be asked' model.lua
+st 7 "secret 'ANTHROPIC_API_KEY' not found" 'the model cannot be asked' model.lua
 st 8 'needed|denied|person' 'a person was needed' person.lua --hold kind:exec --no-input
 "$sg" run --no-tui whole.lua >"$t/out" 2>&1 </dev/null
 file=$(ls "$HOME"/.local/share/sandglass/sessions/*-whole-*)

@@ -126,7 +126,7 @@ timeout 30 "$sg" freeze -S "$id" >out 2>&1
 is "$(stands)" 'one two both ' 'all stand'
 tells a 'two both ' 'one agent continues: only its own sandbox thaws'
 tells c 'two both ' 'one agent continues: a sandbox shared with a paused agent stays frozen'
-like "$(cat out)" "box 'both' stays frozen: d uses it, too; 'thaw both' lets it go on for all" 'which the message explains'
+like "$(cat out)" "sandbox 'both' stays frozen: d uses it, too; 'thaw both' continues it for all" 'which the message explains'
 tells d 'two ' 'it thaws after both continue'
 timeout 30 "$sg" freeze both -S "$id" >out 2>&1
 tells c 'two both ' 'a new freeze needs both again'
@@ -151,7 +151,7 @@ wait_for 60 opened
 	wait_for 60 grep -q 'agent@' typed
 	timeout 30 "$sg" freeze still -S "$id" >out 2>&1
 	echo 'echo $((6 * 7))'
-	wait_for 60 grep -q 'what you type waits' typed
+	wait_for 60 grep -q 'your input waits' typed
 	head -c 2000000 /dev/zero | tr '\0' a
 	wait_for 60 grep -q 'thrown away' typed
 	was=-1 # all of it has been answered: nothing more comes into the record
@@ -161,7 +161,7 @@ wait_for 60 opened
 	wait_for 60 grep -q '42' typed
 	printf '\003exit\n'
 } | timeout 200 "$sg" shell still --in "$id" >typed 2>&1
-like "$(cut -c1-100 typed)" 'the box is frozen: what you type waits until it is thawed' 'the message explains that input waits'
+like "$(cut -c1-100 typed)" 'the sandbox is frozen: your input waits until it is thawed' 'the message explains that input waits'
 like "$(cut -c1-100 typed)" 'input dropped: .*; its sandbox is frozen' 'and when there is too much of it'
 like "$(cut -c1-100 typed)" '42' 'it is done once the box is thawed'
 kept=$(cat kept)

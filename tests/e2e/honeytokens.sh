@@ -75,8 +75,8 @@ is "$("$sg" report --json | jq -c 'select(.name == "good" or .name == "bad") | [
 	'["bad",true] ["good",false] ' 'and its number'
 echo 'require("sandglass").sandbox { honeytokens = { "gold" } }' >wrong.lua
 "$sg" run wrong.lua --no-tui --no-input </dev/null >out 2>&1
-like "$(cat out)" "honeytokens: no 'gold' \\(known: aws" 'one that is not known is refused'
+like "$(cat out)" "honeytokens: unknown kind 'gold'" 'one that is not known is refused'
 echo 'require("sandglass").sandbox { honeytokens = true, backend = "host" }' >wrong.lua
 "$sg" run wrong.lua --no-tui --no-input </dev/null >out 2>&1
-like "$(cat out)" "have no home folder of their own" 'nor are they planted without a sandbox'
+like "$(cat out)" "have no home directory" 'nor are they planted without a sandbox'
 finish

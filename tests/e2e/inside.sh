@@ -66,7 +66,7 @@ like "$out" 'used calls=5 in=6735 out=2055 refused=4' "tokens of four dialects a
 is "$(grep -c '"good": true' log)" 5 "the provider saw the real key, and nothing of what was refused"
 like "$out" 'no path that this proxy serves' "another path is refused"
 like "$out" 'no placeholder' "no placeholder: refused"
-like "$out" 'placeholder of another box' "the placeholder of another proxy: refused"
+like "$out" 'placeholder of another sandbox' "the placeholder of another proxy: refused"
 like "$out" 'found:0:0' "the key is in no environment of the box"
 like "$out" "Couldn.t connect|Failed to connect" "there is no other way out"
 is "$(events | grep -c '"kind":"proxy.refused"')" 4 "each refusal is recorded"
@@ -170,14 +170,14 @@ timeout 60 "$sg" run --no-tui --no-input --config conf.lua token.lua -- "$anthro
 like "$(cat log)" '"keys": \[null, "sk-REAL-7731", null\]' "a provider of the configuration may want its credential as a bearer token"
 row '"Bearer"'
 timeout 60 "$sg" run --no-tui --no-input --config conf.lua token.lua -- "$anthropic" >"$t/out" 2>&1 </dev/null
-like "$(cat "$t/out")" 'models.gateway.auth is a line like "Authorization: Bearer \{key\}"' "a line that holds no key is said"
+like "$(cat "$t/out")" 'models.gateway.auth: expected a line like "Authorization: Bearer \{key\}"' "a line that holds no key is said"
 
 cat >env.lua <<'L'
 local sg = require "sandglass"
 sg.sandbox { env = { TOKEN = sg.secret "REAL" } }
 L
 timeout 60 "$sg" run --no-tui env.lua >"$t/out" 2>&1 </dev/null
-like "$(cat "$t/out")" 'no secret enters a box: make a route for REAL' "a secret in a box's environment is an error that names the way"
+like "$(cat "$t/out")" 'make a route for REAL' "a secret in a box's environment is an error that names the way"
 
 # --- the key is nowhere ---
 is "$(grep -rlF "$key" "$HOME" "$XDG_RUNTIME_DIR" 2>/dev/null | wc -l)" 0 "no file of ours holds the key"

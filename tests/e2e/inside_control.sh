@@ -58,7 +58,7 @@ small odd bad fs touch:b
 like "$out" 'END ok=true .*text=prompt 1 done' "lines that are no message, 5 MB in one, updates that nobody knows: it goes on"
 like "$said" 'odd \| printed 9 bytes that are no message: \{not json' "they are told"
 like "$said" 'call \| completed: unknown first' "an update of a call that is not known begins it"
-is "$(grep -c '^odd | a message that cannot be taken: ' <<<"$said")" 4 "so is each message of a wrong shape"
+is "$(grep -c '^odd | an invalid message: ' <<<"$said")" 4 "so is each message of a wrong shape"
 like "$said" 'text \| bad -32603' "and a question of one is answered"
 like "$said" 'text \| fs -32601 -32601' "files and terminals of ours are not offered, and refused"
 small die
@@ -136,7 +136,7 @@ L
 for how in stream:3:deny rpc:2:all print:1:all; do
 	cli --agent ./bad.lua --control "${how%%:*}"
 	said=$(told)
-	is "$(grep -c '^odd | a message that cannot be taken: ' <<<"$said")" "$(cut -d: -f2 <<<"$how")" "${how%%:*}: each is told"
+	is "$(grep -c '^odd | an invalid message: ' <<<"$said")" "$(cut -d: -f2 <<<"$how")" "${how%%:*}: each is told"
 	like "$said" "text \\| heard ${how##*:}" "${how%%:*}: and it goes on"
 done
 

@@ -80,7 +80,7 @@ held() { "$sg" state -S "$one" --json 2>/dev/null | grep -oE '"action": ?[0-9]+'
 one=$("$sg" run -d still.lua --hold 'cmd:echo*' --name still 2>"$t/out")
 wait_for 20 frozen true
 ok $? 'nobody is there: the box stands still'
-like "$("$sg" events "$one" --json | grep '"box.frozen"')" 'nobody is there to decide' 'recorded, with the reason'
+like "$("$sg" events "$one" --json | grep '"box.frozen"')" 'attached who could decide' 'recorded, with the reason'
 begins "'$sg' attach --no-tui $one"
 wait_for 20 frozen false
 ok $? 'a client attaches: it continues'

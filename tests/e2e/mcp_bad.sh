@@ -104,7 +104,7 @@ for how in html gateway silent; do
 	like "$?:$(cat "$t/out")" '0:open: nil \[[a-z]+\] ' "$how: an error value"
 done
 use --url "$at/html"
-like "$(cat "$t/out")" 'HTTP 200: an HTML page; what answers there is no MCP server' 'an HTML page is called so'
+like "$(cat "$t/out")" 'HTTP 200: an HTML page' 'an HTML page is called so'
 out=$("$sg" mcp test --url "$at/html" 2>&1)
 is "$?:$(printf '%s\n' "$out" | wc -l)" 1:1 'by hand, too: one line'
 for how in cut stream long body page; do
@@ -213,5 +213,5 @@ local list, err = sg.mcp { name = "bad", command = { "python3", "bad_server.py",
 print(list and "open" or err.code, err and err.msg)
 L
 timeout 60 "$sg" run secret.lua --policy yes.lua --no-tui --no-input >"$t/out" 2>&1 </dev/null
-like "$(cat "$t/out")" 'script.*no secret' 'no secret goes into a box'
+like "$(cat "$t/out")" 'script.*have secrets' 'no secret goes into a box'
 finish

@@ -54,7 +54,7 @@ before=$(cat "$token_file")
 serving
 is "$(cat "$token_file")" "$before" 'the token stays the same from start to start'
 "$sg" mcp serve --http 127.0.0.1:x </dev/null >out2 2>&1
-is "$?:$(grep -c 'is no address' out2)" 2:1 'an invalid port: one line'
+is "$?:$(grep -c 'invalid address' out2)" 2:1 'an invalid port: one line'
 port=${url##*:}
 "$sg" mcp serve --http "${port%/mcp}" </dev/null >out2 2>&1
 is "$?:$(wc -l <out2)" 1:1 'an address that is taken: one line'

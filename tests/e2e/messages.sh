@@ -41,11 +41,11 @@ unlike "$(last)" 'use tabs' 'the call that is over does not have it'
 wait_for 30 ended
 ok $? 'it comes to its end'
 out=$(told)
-like "$out" '\(the person watching says\) use tabs "quoted" é' 'it has it'
+like "$out" '\(message of the user\) use tabs "quoted" é' 'it has it'
 is "$(printf '%s\n' "$out" | grep -c 'use tabs')" 1 'once'
 like "$(printf '%s\n' "$out" | tr '\n' ' ')" 'use tabs.*and then stop' 'in the order in which it was said'
-like "$(printf '%s\n' "$out" | tr '\n' ' ')" 'tool: .*the person watching says' 'behind the result of the turn that ran'
-like "$(last)" 'the person watching says' 'the model was sent it'
+like "$(printf '%s\n' "$out" | tr '\n' ' ')" 'tool: .*message of the user' 'behind the result of the turn that ran'
+like "$(last)" 'message of the user' 'the model was sent it'
 is "$("$sg" events "$id" --json | grep -c '"kind":"agent.say"')" 2 'both are in the record'
 like "$("$sg" events "$id" --json | grep '"kind":"agent.say"')" '"who":\{"uid":' 'with who said them'
 "$sg" simulate "$id" >"$t/out" 2>&1 </dev/null

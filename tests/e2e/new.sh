@@ -20,7 +20,7 @@ plan coding 'because the loop is yours.*because a change takes effect at once.*b
 	--coupling tool --iteration fast --keys outside --mirror no
 plan inside 'because the program expects.*although a change takes effect at once' --coupling inside --iteration fast --keys anywhere --mirror yes
 plan coding 'although the program expects files' --coupling inside --iteration fast --keys outside --mirror no
-plan inside 'because it works as it would on your own machine' --coupling inside --mirror yes
+plan inside 'because it works as on your own host' --coupling inside --mirror yes
 plan coding 'although it works as it would' --coupling tool --mirror yes
 
 # --- at a terminal ---
@@ -44,7 +44,7 @@ if command -v tmux >/dev/null; then
 	say 2
 	asks 4 'Where may keys and prompts be'
 	say any
-	asks 5 'just like work on your own machine'
+	asks 5 'exactly as on your own host'
 	[ ! -e four.lua ]
 	ok $? 'nothing is written before all is known'
 	say 2

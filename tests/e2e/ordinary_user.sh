@@ -53,7 +53,7 @@ for owner in $uid 0 $third; do
 	is $? 0 "repository of $owner: the session ends well"
 	out=$(cat "$t/out")
 	like "$out" 'note: out broken' "repository of $owner: read"
-	like "$out" 'out .*exit 0' "repository of $owner: changed in the box"
+	like "$out" 'out .*exit 0' "repository of $owner: changed in the sandbox"
 	like "$out" 'back fixed n' "repository of $owner: rolled back"
 	unlike "$out" 'dubious' "repository of $owner: git trusts it"
 	is "$(sum)" "$before" "repository of $owner: not touched"

@@ -86,7 +86,7 @@ last() { sed -nE 's/.* session: (s-[a-z0-9]+) .*/\1/p' out | head -1; }
 configure http://127.0.0.1:1
 run
 is "$? $(warned "$(last)")" '0 1' 'nobody listens: one warning, the session is a success'
-like "$(cat out)" 'telemetry collector at 127.0.0.1:1 takes nothing: .*(asked again later|ends without it)' 'which says what and where'
+like "$(cat out)" 'telemetry collector at 127.0.0.1:1 takes nothing: .*(tries again later|ends without it)' 'which says what and where'
 configure "$endpoint"
 echo hang >in/mode
 run
@@ -99,7 +99,7 @@ is "$? $(warned "$(last)")" '0 1' 'one that refuses what it gets: one warning'
 echo partial >in/mode
 run
 is "$? $(warned "$(last)")" '0 1' 'or some of it'
-like "$(cat out)" 'refuses some of what it is sent: one is too old' 'in its words'
+like "$(cat out)" 'refuses some data: one is too old' 'in its words'
 echo page >in/mode
 run
 is "$? $(warned "$(last)")" '0 1' "a foreign web page is not a collector's answer"

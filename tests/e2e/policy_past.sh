@@ -57,7 +57,7 @@ return p.rules { default = "boxed", p.deny "no-true" { cmd = "true" }, p.ask "en
 L
 out=$("$sg" policy past loose.lua 2>&1)
 is $? 1 'a looser policy would allow what a person denied: status 1'
-like "$out" "$one#[0-9]+  a person denied it, would be allowed: exec rm precious.txt" 'named with its session and event'
+like "$out" "$one#[0-9]+  you denied it, would be allowed: exec rm precious.txt" 'named with its session and event'
 like "$out" "ran, would be denied: exec true  \(no-true, line 2\)" 'what would be denied, by which line'
 like "$out" 'ran unasked, would ask: exec echo end' 'what would ask'
 cat >when.lua <<'L'
@@ -66,7 +66,7 @@ return p.rules { default = "boxed", p.ask "asks" { cmd = "echo end", when = func
 L
 like "$("$sg" policy past when.lua 2>&1)" 'ran unasked, would ask: exec echo end  \(asks, line 2: its function would decide\)' 'a decision of a function is marked as such'
 table=$(printf '%s\n' "$out" | sed -n '/^actions sessions/,/^$/p')
-is "$(printf '%s\n' "$table" | grep -v '^ ' | tr '\n' '|')" 'actions sessions  first            what|a person denied it, would be allowed|was denied or asked, would be allowed|ran unasked, would ask|ran, would be denied|' \
+is "$(printf '%s\n' "$table" | grep -v '^ ' | tr '\n' '|')" 'actions sessions  first            what|you denied it, would be allowed|was denied or asked, would be allowed|ran unasked, would ask|ran, would be denied|' \
 	'a table of kinds, what is against a person first'
 like "$table" "^ +2 +2  s-[a-z0-9]+#[0-9]+ +exec rm \*  \(default\)" 'by program: how often, in how many sessions'
 narrow "$table" 'on 80 columns'
@@ -140,7 +140,7 @@ is $? 2 'one alone'
 
 out=$("$sg" report 2>&1)
 is $? 0 'a report'
-like "$out" '^2 sessions, 2 ended well; 10 actions' 'the sum'
+like "$out" '^2 sessions, 2 succeeded; 10 actions' 'the sum'
 narrow "$out" 'on 80 columns'
 like "$out" "^$one ok +.* one$" 'a session in a line, its name last'
 like "$out" '^  [0-9-]{10} #{24} +0\.0000 +2 +10 +0$' 'a day in figures that stand below each other'

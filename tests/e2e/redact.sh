@@ -42,10 +42,10 @@ ask=$(seq_of ask)
 wait $run
 "$sg" redact "fruit#$act" --output --why 'too sweet' --yes >"$t/out2" 2>&1 </dev/null
 is $? 0 'the output of an action of one that has ended'
-like "$(cat "$t/out2")" 'removed for ever: [1-9]' 'and says how much'
+like "$(cat "$t/out2")" 'removed permanently: [1-9]' 'and says how much'
 unlike "$("$sg" out "fruit#$act" | tr -d '\0')" 'Mirabellenkompott' 'it is not shown after that'
 "$sg" redact "fruit#$act" --why 'a recipe' --yes >"$t/out2" 2>&1 </dev/null
-like "$(cat "$t/out2")" 'may still stand in #[0-9]+ \(host.call\), #[0-9]+ \(action.judged\), #[0-9]+ \(host.frame\)$' 'of an action: other events that may contain it'
+like "$(cat "$t/out2")" 'may remain in #[0-9]+ \(host.call\), #[0-9]+ \(action.judged\), #[0-9]+ \(host.frame\)$' 'of an action: other events that may contain it'
 "$sg" redact "fruit#$(seq_of action.ended)" --why 'its end, too' --yes >"$t/out2" 2>&1 </dev/null
 is "$("$sg" show fruit --json | grep -oE '"(actions|unsuccessful)": ?[0-9]+' | tr -d ' ' | paste -sd' ')" '"actions":1 "unsuccessful":0' 'an end that is removed is not counted as a failure'
 "$sg" repeat "fruit#$act" >"$t/out2" 2>&1 </dev/null

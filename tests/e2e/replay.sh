@@ -19,7 +19,7 @@ like "$(by 'seek 2:05' where)" ', 2:0[0-5] of' 'to a time since the beginning'
 like "$(by 'seek 14:34:12' where)" ', 2:0[0-5] of [0-9:]+, 14:34:' 'to a time of day'
 like "$(by 'seek 2:05' 'seek +90s' where)" ', 3:3[0-5] of' 'to so much later'
 like "$(by 700 'seek +1ms' where)" 'event 701 of' 'which is the next event where nothing happens meanwhile'
-like "$(by 'seek 99:00')" 'seek wants 50%.* 0:45' 'an invalid place is reported'
+like "$(by 'seek 99:00')" 'seek: expected 50%.* 0:45' 'an invalid place is reported'
 like "$(by 400 fleet)" '^400> [^$]*\$0\.[0-9]+' 'a screen as of the cursor'
 [ "$(by 400 fleet | cksum)" != "$(by 1200 fleet | cksum)" ]
 ok $? 'another place, another screen'

@@ -10,10 +10,10 @@ printf 'local sg = require "sandglass"\nsg.sleep(6)\nprint(sg.ask("which?"))\n' 
 kill_it() { kill -9 "$("$sg" events "$1" --json | grep -oE '"pid":[0-9]+' | head -1 | grep -oE '[0-9]+')"; }
 one=$("$sg" run -d r.lua </dev/null) two=$("$sg" run -d r.lua </dev/null)
 kill_it "$one" && kill_it "$two"
-off() { [ "$("$sg" ls | grep -c 'broken off')" = 2 ]; }
+off() { [ "$("$sg" ls | grep -c 'interrupted')" = 2 ]; }
 wait_for 10 off
 ok $? 'two were broken off'
-like "$("$sg" ls)" "$one +broken off.*continue it with 'sandglass resume $one'" 'ls names the command to resume them'
+like "$("$sg" ls)" "$one +interrupted.*continue it with 'sandglass resume $one'" 'ls names the command to resume them'
 like "$("$sg" ls --json)" "\"resume\":\\[\"sandglass\",\"resume\",\"$two\"\\]" 'for programs, too'
 is "$("$sg" resume --all 2>out </dev/null | sort | tr '\n' ' ')" "$(printf '%s\n' "$one" "$two" | sort | tr '\n' ' ')" 'resume --all resumes both'
 over() { [ "$("$sg" ls | grep -c ' ended ')" = 3 ]; }
@@ -24,7 +24,7 @@ like "$("$sg" resume --all 2>&1)" 'no interrupted session' 'then there is nothin
 # an archived one stays as it is, and the file names no command of the host
 three=$("$sg" run -d ask.lua --notify "echo told >>$t/file_told" </dev/null)
 kill_it "$three"
-alone() { "$sg" ls | grep -q 'broken off'; }
+alone() { "$sg" ls | grep -q 'interrupted'; }
 wait_for 10 alone
 "$sg" archive --force "$three" >out 2>&1
 is "$? $("$sg" resume --all 2>&1 </dev/null | grep -c 'no interrupted session')" '0 1' 'resume --all leaves an archived one alone'

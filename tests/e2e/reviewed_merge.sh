@@ -83,6 +83,6 @@ begin r.lua -- --branch=not
 wait_for 10 sh -c "! '$sg' ls --json | grep -q running"
 like "$(notes)" 'refused: denied .*not like this' "a denial is an error with the person's words"
 "$sg" run --no-input r.lua -- --branch=nobody >out 2>&1 </dev/null
-like "$(cat out)" 'no person to ask' "nobody there: denied"
+like "$(cat out)" 'no user to ask' "nobody there: denied"
 is "$(git -C repo branch --list not nobody)" "" "nothing was made"
 finish

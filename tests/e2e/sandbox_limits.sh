@@ -25,8 +25,8 @@ said=$("$sg" events --json | grep '"kind":"note"')
 like "$said" 'small:.*true.*fits' "what fits is let be"
 unlike "$said" 'big:.*never' "the command that went past it was killed"
 like "$said" 'after:.*goes on' "the box goes on when there is room again"
-like "$(cat "$t/out")" "box 'full' is over its disk limit" "it is said on the screen"
-like "$("$sg" show)" "warnings +box 'full' is over its disk limit .*20 MB" "and in show"
+like "$(cat "$t/out")" "sandbox 'full' is over its disk limit" "it is said on the screen"
+like "$("$sg" show)" "warnings +sandbox 'full' is over its disk limit .*20 MB" "and in show"
 
 cat >"$t/large.lua" <<'L'
 local sg = require "sandglass"
@@ -38,7 +38,7 @@ print("still:", box:exec("stat -c %s f; head -c 3 f").out)
 L
 "$sg" run --no-tui "$t/large.lua" >"$t/out" 2>&1 </dev/null
 said=$("$sg" events --json | grep '"kind":"note"')
-like "$said" "edit:.*'f' is larger than 100 MiB: a command in the box can do it" 'a file that is not read whole is not edited'
+like "$said" "edit:.*'f' is larger than 100 MiB" 'a file that is not read whole is not edited'
 like "$said" 'still:.*105906176.*one' 'and keeps its end'
 
 # --- memory: a kill by its limit is recorded, shown, and reported to the agent ---
@@ -90,7 +90,7 @@ print(r.out)
 L
 "$sg" run --no-tui "$t/write.lua" -- --repo "$t/repo" >"$t/out" 2>&1 </dev/null
 like "$("$sg" events --json | grep '"kind":"note"')" 'mine written.*theirs.*refused' "a file of another owner can be read, not overwritten"
-like "$(cat "$t/out")" "2 files of another owner cannot be overwritten in box 'own': theirs, theirs2" "the log says which"
+like "$(cat "$t/out")" "2 files of another owner can.t be overwritten in sandbox 'own': theirs, theirs2" "the log says which"
 like "$("$sg" show)" "warnings +2 files of another owner" "show says it"
 git init -q "$t/repo"
 like "$(cd "$t/repo" && "$sg" doctor)" "NO +owners +2 files of another owner" "doctor says it beforehand"

@@ -30,7 +30,7 @@ events() { "$sg" events "$session" --json; }
 serving daytona
 like "$key:$session" '^dtn_[0-9a-f]{40}:s-' 'the start says where, with which key, and the session'
 is "$(curl -s -o said2 -w '%{http_code}' "$url/api/sandbox")" 401 'without the key: 401'
-like "$(cat said2)" '"message":"this is not the key' 'and why, as JSON'
+like "$(cat said2)" '"message":"wrong key' 'and why, as JSON'
 is "$(curl -s -o said2 -w '%{http_code}' -H "Authorization: Bearer dtn_0000" "$url/api/sandbox")" 401 'another key: 401'
 is "$(curl -s -o said2 -w '%{http_code}' -H "Authorization: Bearer $key" -H 'Host: evil.example' "$url/api/sandbox")" 403 'a foreign host name that leads here'
 is "$(curl -s -o said2 -w '%{http_code}' -H "Authorization: Bearer $key" -H 'Origin: http://evil.example' "$url/api/sandbox")" 403 'a page of the web'
@@ -45,7 +45,7 @@ for what in lsp/start computeruse/mouse/click; do
 done
 like "$(ask GET "/toolbox/$id/process/execute" | tail -1)" '^405$' 'a wrong method: 405'
 like "$(json POST "/toolbox/$id/process/execute" 'no json')" 'not a JSON object' 'a wrong body: 400'
-like "$(ask GET "/toolbox/none/files?path=/")" "there is no sandbox 'none'" 'a box that is not there'
+like "$(ask GET "/toolbox/none/files?path=/")" "sandbox 'none' not found" 'a box that is not there'
 like "$(ask GET "/toolbox/$id/files/download?path=/workspace/none" | tail -1)" '^404$' 'a file that is not there: 404'
 json POST "/toolbox/$id/process/execute" '{"command":"touch HELD"}' >held.out &
 held() { "$sg" state -S "$session" --json | grep -q HELD; }
@@ -68,7 +68,7 @@ like "$(ask GET "/toolbox/$id/git/history?path=repo")" '"author":"An Author".*"m
 git POST branches '{"path":"repo","name":"side"}' >"$t/out"
 git POST checkout '{"path":"repo","branch":"side"}' >"$t/out"
 like "$(ask GET "/toolbox/$id/git/branches?path=repo")" '"branches":\["main","side"\],"current":"side"' 'git: branches'
-like "$(git POST clone '{"url":"https://x.y/z","path":"z","username":"u","password":"p"}')" 'no password into a box' 'git: a password is not taken'
+like "$(git POST clone '{"url":"https://x.y/z","path":"z","username":"u","password":"p"}')" 'passes no passwords' 'git: a password is not taken'
 like "$(git POST checkout '{"path":"repo","branch":"--orphan"}')" "must not begin with '-'" 'git: nor an option for a name'
 like "$(git POST clone '{"url":"/workspace/from","path":"z","depth":"x"}' | tr '\n' ' ')" 'depth is to be a whole number.* 400 ?$' 'git: an invalid depth'
 like "$(git POST add '{"path":"repo","files":["c",{"a":1}]}' | tr '\n' ' ')" 'files is to be a list of paths.* 400 ?$' 'git: files that are none'
@@ -91,7 +91,7 @@ ask POST "/api/sandbox/$id/autostop/0" >"$t/out"
 ask POST "/api/sandbox/$id/start" >"$t/out"
 like "$(json POST "/toolbox/$id/process/execute" '{"command":"echo on"}')" '"exitCode":0' 'and works after the start'
 ask POST "/api/sandbox/$id/ttl/0.01" >"$t/out"
-like "$(events)" 'is stopped: nobody has used it for 0.01 min' 'the record says why'
+like "$(events)" 'was stopped: unused for 0.01 min' 'the record says why'
 is_in_none() { [ "$(ask GET "/api/sandbox/$id" | tail -1)" = 404 ]; }
 wait_for 20 is_in_none
 ok $? 'its time to live ends it'
@@ -128,7 +128,7 @@ is "$("$sg" events "$(ls -t "$HOME"/.local/share/sandglass/sessions/*.glass | he
 "$sg" serve fly >"$t/out" 2>&1
 is "$?:$(grep -c "got 'fly'" "$t/out")" 2:1 'an API that is not served: one line'
 "$sg" serve daytona 127.0.0.1:x >"$t/out" 2>&1
-is "$?:$(grep -c 'is no address' "$t/out")" 2:1 'an invalid port: one line'
+is "$?:$(grep -c 'invalid address' "$t/out")" 2:1 'an invalid port: one line'
 "$sg" serve daytona -- sh -c 'echo "$DAYTONA_API_URL"; exit 9' >said 2>"$t/out" </dev/null
 is "$?:$(grep -c '^http://127.0.0.1:.*/api$' said)" 9:1 'a program gets the variables, and its status is ours'
 

@@ -105,6 +105,6 @@ sed 's/raises/asks nothing/; s/error("no such luck")//' s/raises.lua >s/nothing_
 like "$("$sg" test --suite s/nothing_asked.lua 2>&1 </dev/null)" 'expects something.*expect.log, t. has asked t nothing' 'who expects nothing does not pass'
 
 printf 'local s = require "sandglass.suite"\nreturn s.suite { s.scenario "p" { script = "fix.lua", people = { { when = "exit:1", say = "deny" } }, expect = function() end } }\n' >s/late.lua
-is "$("$sg" test --suite s/late.lua 2>&1; echo $?)" "sandglass: test: scenario 'p': people[1]: when: column 1: exit is known only after the action; a held action has not run yet
+is "$("$sg" test --suite s/late.lua 2>&1; echo $?)" "sandglass: test: scenario 'p': people[1]: when: column 1: exit is known only after the action; a pending action has not run yet
 3" 'a person who would never answer is a mistake of the file'
 finish

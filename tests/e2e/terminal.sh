@@ -157,7 +157,7 @@ was=$(screen)
 sleep 2.2
 is "$(screen)" "$was" "its clocks stand"
 tm send-keys p
-wait_for 5 shows "its supervisor has gone; 'resume' it in another terminal"
+wait_for 5 shows "its supervisor has ended; run 'sandglass resume' in another"
 ok $? "what is asked for says so, too"
 tm send-keys a
 sees 'NO SUPERVISOR' "and so does the approval"

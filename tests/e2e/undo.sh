@@ -63,7 +63,7 @@ is "$(now short | xargs)" 'one two' 'an undo of an undo restores what that took 
 is $? 2 'undo --again is gone'
 "$sg" hold kind:write >"$t/out" 2>&1
 "$sg" undo >"$t/out" 2>&1
-is "$(cat "$t/out") $("$sg" state | grep ^hold)" 'nothing is held by a filter, as before hold: none' 'a hold that was set last is what is taken back'
+is "$(cat "$t/out") $("$sg" state | grep ^hold)" 'no breakpoint is set, as before hold: none' 'a hold that was set last is what is taken back'
 is "$(now short | xargs)" 'one two' 'and no file'
 "$sg" undo >"$t/out" 2>&1
 # whose it is: the person's, wherever the author of a change is named

@@ -84,18 +84,18 @@ like "$("$sg" events "$id" --filter 'kind:fetch' 2>&1)" "POST $base/echo" 'the f
 run "$(get /page)"
 like "$out" 'code=denied' 'without a rule and a person: denied'
 run "$(get /page)" --policy all.lua
-like "$out" 'code=net 127.0.0.1: this is no address of the open internet' 'a rule that allows everything does not open this machine'
+like "$out" 'code=net 127.0.0.1: not a public internet address' 'a rule that allows everything does not open this machine'
 for u in "http://localhost:$port/page" "http://[::1]:$port/" http://169.254.169.254/latest/meta-data/ http://2130706433:$port/page \
 	http://metadata.google.internal/ http://10.1.2.3/; do
 	run "return sg.host.fetch '$u'" --policy all.lua
-	like "$out" 'no address of the open internet' "refused: $u"
+	like "$out" 'not a public internet address' "refused: $u"
 done
 # a public name that leads to the host
 name=$(hostname)
 if python3 -c "import socket,sys; sys.exit(socket.gethostbyname('$name') == '127.0.0.1' and '$name' != 'localhost' or not 1)" 2>/dev/null ||
 	getent ahostsv4 "$name" >/dev/null 2>&1; then
 	run "return sg.host.fetch 'http://$name:$port/page'" --policy all.lua
-	like "$out" 'no address of the open internet' "refused when the connection is made: a name that leads here"
+	like "$out" 'not a public internet address' "refused when the connection is made: a name that leads here"
 	printf 'local p = require "sandglass.policy"\nreturn p.rules { default = "deny", p.allow "n" { kind = "fetch", host = "%s" } }\n' "$name" >name.lua
 	run "return sg.host.fetch 'http://$name:$port/text'" --policy name.lua
 	like "$out" 'plain' 'a rule that names it allows it'
@@ -108,16 +108,16 @@ refuse() { # code, the expected message, name
 	like "$out" "$2" "$3"
 }
 refuse "return sg.host.fetch 'file:///etc/passwd'" 'code=net .*is not an http or https address' 'a file is not a page'
-refuse "return sg.host.fetch 'http://u:p@127.0.0.1/'" 'code=net an address holds no user or password' 'nor an address with a password'
+refuse "return sg.host.fetch 'http://u:p@127.0.0.1/'" 'code=net an address can.t contain a user or password' 'nor an address with a password'
 refuse "return sg.host.fetch 'http://127.0.0.1:1/'" 'code=net 127.0.0.1: .*(refused|connect)' 'nobody listens'
-refuse "$(get /pdf)" 'code=net .*application/pdf, which is no text' 'bytes are no text'
+refuse "$(get /pdf)" 'code=net .*application/pdf, which is not text' 'bytes are no text'
 refuse "$(get /loop)" 'code=net .*more than 5 redirects' 'a circle of redirects'
-refuse "$(get /file)" 'code=net .*redirects to what cannot be fetched' 'a redirect to a file'
+refuse "$(get /file)" 'code=net .*redirects to an address that can.t be fetched' 'a redirect to a file'
 refuse "return sg.host.fetch { url = '$base/slow', timeout = 1 }" 'code=timeout 127.0.0.1: .*1.0 s' 'a server that is too slow'
-refuse "return sg.host.search 'x'" 'no search service is set' 'no search service'
-refuse "return sg.host.fetch { url = '$base/', headers = { Host = 'x' } }" "header 'Host' is not for scripts" 'a header that is ours'
+refuse "return sg.host.search 'x'" 'no search service' 'no search service'
+refuse "return sg.host.fetch { url = '$base/', headers = { Host = 'x' } }" "can.t set the header 'Host'" 'a header that is ours'
 refuse "return nil, select(2, pcall(sg.host.fetch, { ulr = '$base/' }))" "unknown option 'ulr'; did you mean 'url'" 'an unknown option'
-refuse "return sg.host.fetch { url = '$base/', method = 'BREW' }" "no method 'BREW'" 'an unknown method'
+refuse "return sg.host.fetch { url = '$base/', method = 'BREW' }" "unknown method 'BREW'" 'an unknown method'
 
 # --- rules and redirects ----------------------------------------------------------------------------------------------
 cat >rules.lua <<'L'
@@ -171,7 +171,7 @@ MY_KEY=wrong-canary-0000 run "$find_code" --policy all.lua
 like "$out" 'code=net .*answers with status 403' 'a service that refuses'
 rm "$HOME/.config/sandglass/config.lua"
 SANDGLASS_SEARCH=$base/notjson run "$find_code" --policy all.lua
-like "$out" 'does not answer with JSON \(does the server allow format=json' 'a service that does not speak JSON'
+like "$out" 'answer is not JSON \(does the server allow format=json' 'a service that does not speak JSON'
 
 # --- nothing is fetched twice -----------------------------------------------------------------------------------------
 cat >resume.lua <<L

@@ -122,7 +122,7 @@ if ${CC:-gcc} -shared -fPIC -O1 -o "$t/fail.so" "$t/fail.c" -ldl 2>"$t/out"; the
 	[ "$(head_of)" -ge "$a" ]
 	ok $? 'eio: acknowledged events are there'
 	whole eio
-	like "$("$sg" ls 2>&1)" 'broken off' 'eio: it has broken off'
+	like "$("$sg" ls 2>&1)" 'interrupted' 'eio: it has broken off'
 	timeout 60 "$sg" resume "$id" --no-input -d >"$t/out" 2>&1 </dev/null
 	is $? 0 'eio: the disk is well again: it resumes'
 	pid=$(cat "$XDG_RUNTIME_DIR"/sandglass/"$id".pid 2>/dev/null)

@@ -75,7 +75,7 @@ json_t *fork_kept_read(const char *id)
 	struct err none = ERR_INIT;
 	return file_read(path, &text, KEPT_MAX, &none) < 0
 		       ? NULL
-		       : json_parse(text.data, text.len, "what is kept of a fork", &none);
+		       : json_parse(text.data, text.len, "the outcome of a fork", &none);
 }
 
 int fork_kept_write(const char *id, const json_t *kept, struct err *err)

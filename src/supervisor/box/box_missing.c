@@ -65,10 +65,8 @@ bool super_box_explain_missing(struct super *s, const char *stderr_text, const j
 		if (access(full, X_OK) != 0)
 			continue;
 		CLEANUP(free_ptr) char *root = box_missing_root_of(full);
-		buf_printf(
-			out,
-			"'%s' is on this machine (%s) but not in the box: give it with --root %s",
-			word, full, root ? root : dir);
+		buf_printf(out, "'%s' is on the host (%s) but not in the sandbox; add --root %s",
+			   word, full, root ? root : dir);
 		return true;
 	}
 	return false;

@@ -154,7 +154,8 @@ static bool is_gone(const struct side *d)
 
 static const char *broken_by(const struct side *d)
 {
-	return d == &d->link->side[0] ? "whoever came broke it off" : "the box broke it off";
+	return d == &d->link->side[0] ? "the client closed the connection"
+				      : "the sandbox closed the connection";
 }
 
 static void box_port_on_look(void *self)
@@ -200,7 +201,7 @@ static void box_port_on_dialled(void *self, json_t *result, const struct err *er
 	if (!l->port || fd < 0 || fd_nonblock(fd, &none) < 0) {
 		fd_close(&fd);
 		if (l->port)
-			link_over(l, err ? err->text : "the box cannot be reached");
+			link_over(l, err ? err->text : "the sandbox can't be reached");
 		else
 			link_free(l);
 	} else {
@@ -216,11 +217,8 @@ static void box_port_on_dialled(void *self, json_t *result, const struct err *er
  * sandbox is paused. */
 enum reason { WELCOME, NOBODYS, ANOTHERS, PAUSED, FROZEN, FULL };
 static const char *const REASON[] = {
-	[NOBODYS] = "it cannot be said whose it was",
-	[ANOTHERS] = "another user's",
-	[PAUSED] = "paused",
-	[FROZEN] = "the box is frozen",
-	[FULL] = "too many at once",
+	[NOBODYS] = "its owner is unknown", [ANOTHERS] = "another user's", [PAUSED] = "paused",
+	[FROZEN] = "the sandbox is frozen", [FULL] = "too many at once",
 };
 
 static enum reason box_port_unwelcome(const struct box_port *p, int sock, uid_t *uid)
@@ -397,7 +395,7 @@ void op_box_url(struct call *c)
 		return;
 	int64_t port = json_int(c->args, "port", 0);
 	if (port < 1 || port > 65535) {
-		call_fail(c, "script", NULL, NULL, 0, "%lld is no port", (long long)port);
+		call_fail(c, "script", NULL, NULL, 0, "invalid port: %lld", (long long)port);
 		return;
 	}
 	effector.self = c->super;

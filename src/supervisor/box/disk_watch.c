@@ -79,17 +79,17 @@ static void stop_box(struct disk_watch *d, bool files)
 	CLEANUP(free_ptr)
 	char *text =
 		files ? mem_printf(
-				"box '%s' is over its limit of files (%lld of %lld): what ran in it was killed",
+				"sandbox '%s' is over its limit of files (%lld of %lld); its commands were killed",
 				name, (long long)d->now.files, (long long)d->limit.files)
 		      : mem_printf(
-				"box '%s' is over its disk limit (%lld of %lld MB): what ran in it was killed",
+				"sandbox '%s' is over its disk limit (%lld of %lld MB); its commands were killed",
 				name, (long long)(d->now.bytes >> 20),
 				(long long)(d->limit.bytes >> 20));
 	json_put_str(body, "text", text);
 	json_put_str(
 		body, "fix",
-		files ? "remove something in the box, or give it more: limits = { files = ... }"
-		      : "remove something in the box, or give it more: limits = { disk = \"...\" }");
+		files ? "remove files in the sandbox, or raise the limit: limits = { files = ... }"
+		      : "remove files in the sandbox, or raise the limit: limits = { disk = \"...\" }");
 	record_append_json(d->s->record, EV_BOX_WARN, d->box, 0, d->box, 0, body);
 	boxes_kill(
 		d->s->boxes, d->box,

@@ -81,7 +81,7 @@ static int op_copy_flush_one(struct copy *cp, bool all)
 	CLEANUP(fd_close) int fd = open(cp->host, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
 	CLEANUP(fd_close) int at = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (at < 0 || (all ? syncfs(at) : fd < 0 ? -1 : fsync(fd)) < 0 || (!all && fsync(at) < 0))
-		return err_sys(&cp->err, "cannot sync '%s'", cp->host);
+		return err_sys(&cp->err, "can't sync '%s'", cp->host);
 	return 0;
 }
 
@@ -212,7 +212,7 @@ static void op_copy_start(void *self, struct action *a)
 	if (rc == 0)
 		rc = own_places_refuse(spec->host_path, &err);
 	if (rc == 0 && spec->kind == ACT_PUT && stat(spec->host_path, &st) < 0)
-		rc = err_sys(&err, "cannot read '%s'", spec->host_path);
+		rc = err_sys(&err, "can't read '%s'", spec->host_path);
 	if (rc == 0 && !S_ISREG(st.st_mode)) /* a pipe would be waited for */
 		rc = err_set(&err, ERR_INVALID, "'%s' is not a file", spec->host_path);
 	if (rc < 0) {
@@ -265,7 +265,7 @@ static void op_copy(struct call *c, enum action_kind kind, const char *tool)
 	if (!json_get_bytes(json_object_get(c->args, "host"), &host) ||
 	    !json_get_bytes(json_object_get(c->args, "path"), &path)) {
 		call_fail(c, "script", NULL, NULL, 0,
-			  "%s needs a path on this machine and a path in the box", tool);
+			  "%s: expected a path on the host and a path in the sandbox", tool);
 		return;
 	}
 	struct effector *eff = NEW(struct effector);

@@ -393,7 +393,8 @@ void super_box_answer(struct super *s, uint64_t box, struct call *c)
 	struct super_box *sb = super_box_find(s, box);
 	struct box *b = boxes_get(s->boxes, box);
 	if (!sb || !b) {
-		call_fail(c, "backend", NULL, NULL, box, "box '%s' is gone", sb ? sb->name : "");
+		call_fail(c, "backend", NULL, NULL, box, "sandbox '%s' has ended",
+			  sb ? sb->name : "");
 		return;
 	}
 	if (c->cancelled) {
@@ -446,8 +447,8 @@ static void warn_foreign(struct super *s, const struct super_box *sb, const json
 	for (size_t i = 0; i < json_array_size(paths) && i < FOREIGN_NAMED; i++)
 		if (json_get_bytes(json_array_get(paths, i), &one))
 			buf_printf(&names, "%s%s", i ? ", " : "", buf_cstr(&one));
-	super_box_warn(s, sb->id, "chown them to the owner of the folder",
-		       "%lld file%s of another owner cannot be overwritten in box '%s': %s%s",
+	super_box_warn(s, sb->id, "chown them to the owner of the directory",
+		       "%lld file%s of another owner can't be overwritten in sandbox '%s': %s%s",
 		       (long long)nr, nr == 1 ? "" : "s", sb->name, buf_cstr(&names),
 		       nr > FOREIGN_NAMED ? ", ..." : "");
 }
@@ -471,7 +472,7 @@ static void state_left(struct super *s, struct super_box *sb)
 		return;
 	bool behind = sb->trees && trees_behind(sb->trees);
 	if (behind)
-		super_warn(s, "look there; 'sandglass prune --boxes' removes it",
+		super_warn(s, "check that host; 'sandglass prune --boxes' removes the sandbox",
 			   "files of sandbox '%s' are in no snapshot; they remain in %s", sb->name,
 			   sb->dir);
 	if (behind || remote_orphans_left(sb->dir)) /* it names what 'prune --boxes' is to show */
@@ -500,7 +501,7 @@ void super_box_opened(struct super *s, uint64_t box, json_t *result, const struc
 			call_fail(c,
 				  err->code == ERR_INVALID || err->code == ERR_NOENT ? "script"
 										     : "backend",
-				  NULL, NULL, box, "box '%s': %s", name, err->text);
+				  NULL, NULL, box, "sandbox '%s': %s", name, err->text);
 		super_maybe_finish(s);
 		return;
 	}

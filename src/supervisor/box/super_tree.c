@@ -228,7 +228,8 @@ uint64_t tree_record(struct trees *t, struct taken *k)
 		if (missed)
 			super_warn(
 				s, NULL,
-				"the change hint of box '%s' had missed %zu changed files; from here on its files are walked",
+				"the change hint of sandbox '%s' missed %zu changed files; all files are scanned "
+				"from now on",
 				t->name, json_array_size(json_object_get(body, "hint_miss")));
 		json_put(body, "by", by);
 		json_put_int(body, "alive", alive);
@@ -462,7 +463,7 @@ static void opening_done(struct tree_job *j)
 	struct trees *t = j->t;
 	if (j->err.code != ERR_NONE && !t->dead) {
 		snapshot_failed(t, t->id, &j->err);
-		super_warn(t->s, NULL, "files of box '%s' cannot be followed: %s", t->name,
+		super_warn(t->s, NULL, "can't follow the files of sandbox '%s': %s", t->name,
 			   j->err.text);
 	}
 	tree_record(t, &o->taken);

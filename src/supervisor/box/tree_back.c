@@ -61,7 +61,7 @@ static void back_done(struct tree_op *o)
 	if (o->rq.tell && t->s->host) {
 		CLEANUP(free_ptr)
 		char *text = mem_printf(
-			"The files of box %s were put back to what they were at #%" PRIu64 ".",
+			"The files of sandbox %s were restored to their state at #%" PRIu64 ".",
 			t->name, o->to);
 		for (size_t i = 0; i < t->s->nr_agents; i++)
 			if (!t->s->agent[i].ended)

@@ -142,7 +142,7 @@ static void tree_base_list_done(struct tree_job *j)
 		drift_later(t);
 	} else {
 		if (j->err.code != ERR_NONE && !t->dead)
-			super_warn(t->s, NULL, "the folder below box '%s' could not be listed: %s",
+			super_warn(t->s, NULL, "can't list the directory below sandbox '%s': %s",
 				   t->name, j->err.text);
 		json_decref(l->body);
 		base_done(b);

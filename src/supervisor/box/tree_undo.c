@@ -188,9 +188,9 @@ static int tree_undo_both_rounds(struct tree_op *o, const struct ws_store *st)
 		if (u->shared)
 			return err_set(
 				&o->err, ERR_UNSUPPORTED,
-				"what #%" PRIu64
-				" changed was recorded together with other work at the same time: "
-				"'rollback' goes back before all of it",
+				"changes of #%" PRIu64
+				" were recorded together with other work at the same time\nTo restore the state "
+				"before all of it, run 'rollback'.",
 				u->action);
 		uint64_t by = u->conflicts.nr || !u->changes ? tree_undo_standing(u) : 0;
 		if (by)

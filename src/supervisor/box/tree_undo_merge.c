@@ -170,7 +170,7 @@ void trees_undo_command(const struct tree_request *rq, uint64_t what, uint64_t s
 	if (newest && (!set || newest->undo_done > set)) {
 		u->box = newest->id;
 		u->other.at = newest->undo_done;
-		snprintf(u->other.what, sizeof(u->other.what), "rollback of box %.80s",
+		snprintf(u->other.what, sizeof(u->other.what), "rollback of sandbox %.80s",
 			 newest->name);
 	} else if (set) {
 		u->other.at = set;

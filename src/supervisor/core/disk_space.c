@@ -40,8 +40,9 @@ static void disk_space_tell(struct super *s, bool over, uint64_t bytes)
 	if (over)
 		json_put_flag(body, "over", true);
 	else
-		json_put_str(body, "fix",
-			     "'sandglass prune --older-than 30d -n' says what could go");
+		json_put_str(
+			body, "fix",
+			"'sandglass prune --older-than 30d -n' lists sessions that you can remove");
 	record_append_json(s->record, EV_SUPER_WARN, s->start_seq, 0, 0, 0, body);
 	super_changed(s);
 }

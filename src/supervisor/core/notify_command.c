@@ -97,7 +97,7 @@ void super_notify(struct super *s, const char *title, const char *text)
 void super_held(struct super *s, uint64_t id, const char *text)
 {
 	CLEANUP(free_ptr)
-	char *title = mem_printf("sandglass: #%llu waits", (unsigned long long)id);
+	char *title = mem_printf("sandglass: #%llu is pending approval", (unsigned long long)id);
 	if (!s->nr_people)
 		notify_about(s, id, title, text);
 	super_changed(s);

@@ -26,7 +26,7 @@ void output_excerpt_text(const struct shown *o, struct buf *out)
 	buf_append(out, buf_cstr(&o->head), o->head.len);
 	uint64_t cut = o->total - o->head.len - keep;
 	if (cut)
-		buf_printf(out, "\n... %llu bytes left out, all of them are in the record ...\n",
+		buf_printf(out, "\n... %llu bytes left out; the recording has all of them ...\n",
 			   (unsigned long long)cut);
 	buf_append(out, buf_cstr(&o->tail) + (o->tail.len - keep), keep);
 }

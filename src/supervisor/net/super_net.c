@@ -337,7 +337,7 @@ static void super_net_on_listening(void *self, json_t *result, const struct err 
 		return;
 	}
 	if (err) {
-		super_warn(n->s, NULL, "box '%s' has no way out: %s",
+		super_warn(n->s, NULL, "sandbox '%s' has no network: %s",
 			   boxes_name(n->s->boxes, n->box), err->text);
 		return;
 	}
@@ -358,7 +358,7 @@ void net_attach(struct net *n, struct box *b)
 	else
 		super_warn(
 			n->s, NULL,
-			"driver '%s' cannot give a box in profile %s a way out through the proxy",
+			"backend '%s' can't give a sandbox with isolation level %s network through the proxy",
 			b->driver->name, b->profile);
 }
 

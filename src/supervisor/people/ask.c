@@ -106,8 +106,8 @@ void ask_begin(struct call *c)
 			return;
 		}
 		s->person_needed = true;
-		call_fail(c, "denied", "a person was needed and --no-input was given", NULL, a->id,
-			  "nobody can be asked");
+		call_fail(c, "denied", "your answer is required, and --no-input was given", NULL,
+			  a->id, "no user can answer");
 		return;
 	}
 	if (timeout > 0) {

@@ -20,7 +20,7 @@ static void box_continue_stays(void *self, uint64_t box, uint64_t agent)
 	const struct agent *ag = super_agent(st->s, agent);
 	const char *name = boxes_name(st->s->boxes, box);
 	buf_printf(&st->text,
-		   "%sbox '%s' stays frozen: %s uses it, too; 'thaw %s' lets it go on for all",
+		   "%ssandbox '%s' stays frozen: %s uses it, too; 'thaw %s' continues it for all",
 		   st->text.len ? "; " : "", name, ag ? ag->name : "the script", name);
 }
 

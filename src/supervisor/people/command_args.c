@@ -38,7 +38,7 @@ int command_args_nobody(const struct super *s, const char *what, const char *nam
 		names[nr++] = s->agent[i].name;
 	}
 	const char *near = word_nearest(name, names, nr);
-	err_set(err, ERR_NOENT, "no %s '%s' in this session%s%s%s; %s%s%s", what, name,
+	err_set(err, ERR_NOENT, "%s '%s' not found in this session%s%s%s; %s%s%s", what, name,
 		near ? ", did you mean '" : "", near ? near : "", near ? "'?" : "",
 		nr ? "agents: " : "no agent works in it now", buf_cstr(&known),
 		nr > NAMES_MAX ? ", .." : "");
@@ -107,7 +107,7 @@ int command_args_one_box(struct ask_for *a, const char *name, uint64_t *out, str
 	if (*out)
 		return 0;
 	if (boxes_count(a->s->boxes) == 0)
-		return err_set(err, ERR_USAGE, "no box is open");
+		return err_set(err, ERR_USAGE, "no sandbox is open");
 	if (boxes_count(a->s->boxes) > 1)
 		return command_args_several(a, err);
 	*out = boxes_at(a->s->boxes, 0);

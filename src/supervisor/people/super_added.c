@@ -48,7 +48,7 @@ static int super_added_read_file(struct buf *out, struct err *err)
 	if (lstat(ADDED_FILE, &st) < 0)
 		return errno == ENOENT || errno == ENOTDIR
 			       ? 0
-			       : err_sys(err, "cannot look at '%s'", ADDED_FILE);
+			       : err_sys(err, "can't read the status of '%s'", ADDED_FILE);
 	if (!S_ISREG(st.st_mode))
 		return err_set(err, ERR_INVALID, "can't add a rule: '%s' is not a regular file",
 			       ADDED_FILE);

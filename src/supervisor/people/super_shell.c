@@ -61,14 +61,14 @@ void shells_left(struct super *s, uint64_t client)
 		const struct action *act =
 			o->client == client ? gate_action(s->gate, o->action) : NULL;
 		if (act && o->end) {
-			super_stop(s, false, "whoever opened its box has gone");
+			super_stop(s, false, "the client that opened its sandbox has disconnected");
 			return;
 		}
 		if (act && action_state(act) == ACTION_RUNNING)
 			hang_up(s, act);
 		else if (act)
 			gate_cancel(s->gate, o->action, "cancel",
-				    "whoever asked for this shell has gone");
+				    "the client that opened this shell has disconnected");
 	}
 }
 

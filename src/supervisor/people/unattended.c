@@ -70,7 +70,7 @@ void unattended_look(struct super *s)
 			boxes_auto_freeze(s->boxes, a->box[i], 0,
 					  alone	      ? "it is decided"
 					  : s->ending ? "the session ends"
-						      : "somebody is there");
+						      : "a user is attached");
 	}
 	a->nr = kept;
 	if (alone)

@@ -133,14 +133,13 @@ static void put_off(struct otlp_live *l, const char *why)
 		"see otlp.endpoint in the configuration; 'sandglass export -F otlp' has everything later",
 		"the telemetry collector at %s takes nothing: %s; %s", l->place, why,
 		l->batch.last ? "the session ends without it"
-			      : "the session goes on, it is asked again later");
+			      : "the session continues and tries again later");
 }
 
 static void otlp_live_left_out(struct otlp_live *l, const char *why)
 {
 	if (!l->told_refused)
-		super_warn(l->s, NULL,
-			   "the telemetry collector at %s refuses some of what it is sent: %s",
+		super_warn(l->s, NULL, "the telemetry collector at %s refuses some data: %s",
 			   l->place, why);
 	l->told_refused = true;
 }

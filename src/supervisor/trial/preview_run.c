@@ -467,8 +467,8 @@ static bool held_in(struct preview *p, int abi)
 			"the kernel has no landlock: writes outside the copy couldn't be undone");
 	else if (reduced && p->offline && abi < SCOPE_ABI)
 		err_set(&p->err, ERR_UNSUPPORTED,
-			"landlock of the kernel there is version %d; keeping a try from that user's other processes "
-			"takes %d (Linux 6.12)",
+			"landlock of that kernel has version %d; a dry run there requires version %d (Linux "
+			"6.12)",
 			abi, SCOPE_ABI);
 	return p->err.code == ERR_NONE;
 }

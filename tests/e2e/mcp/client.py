@@ -108,7 +108,7 @@ i = send("tools/call", {"name": "sandbox_exec", "arguments": {"cmd": "echo HOLDM
 m = read(i)
 check(m["result"]["structuredContent"]["stdout"] == "HOLDME\n", "what is held runs when it is approved", m)
 told = [n["params"]["message"] for n in notes if n.get("method") == "notifications/progress" and n["params"]["progressToken"] == i]
-check(any("waits for a person" in x for x in told), "meanwhile progress says that it waits for a person", told)
+check(any("pending approval" in x for x in told), "meanwhile progress says that it waits for a person", told)
 p.stdin.close()
 check(p.wait(20) == 0, "it ends with its input")
 check(p.stdout.read() == "", "nothing else was written")

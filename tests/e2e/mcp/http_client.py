@@ -257,7 +257,7 @@ check(r["result"]["structuredContent"]["stdout"] == "gone\n", "who hangs up has 
 r = modern("tools/call", {"name": "sandbox_exec", "arguments": {"cmd": "echo HOLDME"}}, progressToken="p")
 got = [m for _, m in r.events()]
 said = [m["params"]["message"] for m in got if m.get("method") == "notifications/progress"]
-check(any("waits for a person" in m for m in said) and got[-1]["result"]["structuredContent"]["stdout"] == "HOLDME\n",
+check(any("pending approval" in m for m in said) and got[-1]["result"]["structuredContent"]["stdout"] == "HOLDME\n",
       "what is held says so, and runs when it is approved", got)
 
 # --- bad company ---

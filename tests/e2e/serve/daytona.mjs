@@ -29,7 +29,7 @@ ok((await box.process.listPtySessions()).length === 0, "then it is listed no mor
 const doomed = await box.process.createPty({ id: "two", onData() {} });
 await doomed.kill();
 ok((await doomed.wait()).exitCode === 137, "one is killed");
-ok(await refused(box.process.getPtySessionInfo("two"), "there is no PTY session 'two'"), "and is gone");
+ok(await refused(box.process.getPtySessionInfo("two"), "PTY session 'two' not found"), "and is gone");
 
 await box.process.createSession("s");
 const cmd = await box.process.executeSessionCommand("s", { command: "echo first; echo wrong >&2; read L; echo got $L", runAsync: true });

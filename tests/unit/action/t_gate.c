@@ -376,8 +376,8 @@ static void unattended(void)
 	uint64_t id = w_exec("git push origin main");
 	w_turns(5);
 	is_int(W.done_end[0], END_DENIED, "unattended ask = deny");
-	is_str(W.done_why[0], "no person to ask", "and says why");
-	is_str(json_str(fake_body(W.record, id, EV_ACTION_JUDGED), "why", ""), "no person", "in the record as well");
+	is_str(W.done_why[0], "no user to ask", "and says why");
+	is_str(json_str(fake_body(W.record, id, EV_ACTION_JUDGED), "why", ""), "no user", "in the record as well");
 	is_int(W.started, 0, "it never started");
 	w_close();
 }

@@ -81,7 +81,7 @@ static void not_past_a_stop(void)
 	CLEANUP(json_release) json_t *named = json_pack("[I,I]", (json_int_t)paused, (json_int_t)changed), *who = ann();
 	json_t *tried = gate_waiver_try(W.gate, a, "git push *", &err);
 	is_str(json_str(other(tried, paused), "stays", ""), "its agent is paused", "a paused agent's is named as staying");
-	is_str(json_str(other(tried, changed), "stays", ""), "its box's files have changed since it was shown",
+	is_str(json_str(other(tried, changed), "stays", ""), "the files of its sandbox have changed since it was shown",
 	       "so is one of high risk whose files are not those that were shown");
 	json_decref(tried);
 	struct decide d = { .action = a, .decision = DECIDE_APPROVE, .waiver = "git push *", .waiver_all = true, .who = who, .others = named };

@@ -236,7 +236,7 @@ int main(void)
 	uint64_t fourth = submit("git push origin fix/c");
 	buf_reset(&said);
 	ok(gate_take_back(G, gate_newest_set(G), NULL, &said), "and the earlier breakpoint");
-	is_str(buf_cstr(&said), "nothing is held by a filter, as before", "the message names that, too");
+	is_str(buf_cstr(&said), "no breakpoint is set, as before", "the message names that, too");
 	ok(!gate_newest_set(G) && !gate_take_back(G, 0, NULL, &said), "then nothing is left to revoke");
 	flush();
 	is_str(life(fourth), "judged held", "the command is pending again");

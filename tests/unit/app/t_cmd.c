@@ -308,8 +308,8 @@ static void check_new(void)
 	want("new my --from coding", 0, "wrote my.lua and my.script.lua\n", NULL);
 	want("new my --from coding", 2, NULL, "'my.lua' already exists");
 	want("new my --from coding --force", 0, "wrote my.lua", NULL);
-	want("new in --coupling inside --mirror yes", 0, "pattern: the agent runs inside the box (inside)\n", NULL);
-	want("new out --keys outside", 0, "pattern: the box is a tool of your agent (coding)\n", NULL);
+	want("new in --coupling inside --mirror yes", 0, "pattern: the agent runs inside the sandbox (inside)\n", NULL);
+	want("new out --keys outside", 0, "pattern: the sandbox is a tool of your agent (coding)\n", NULL);
 	CLEANUP(buf_release) struct buf text = BUF_INIT;
 	struct err err = ERR_INIT;
 	ok(file_read("my.lua", &text, 1 << 20, &err) == 0 && strstr(text.data, "scripted:my.script.lua") &&
