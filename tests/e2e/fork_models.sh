@@ -50,6 +50,40 @@ is "$?.$(cat r/slow.txt 2>&1)" 0.s '--force takes a failed one'
 is "$(grep -c '"outcome":"ok"' "$t/out").$(grep -o '"tree":"[^"]*"' "$t/out" | sort -u | wc -l)" 2.1 'several runs of one'
 "$sg" fork "$s#$at" --model scripted:none.lua >"$t/out" 2>&1 </dev/null
 is $? 1 'none did well'
+# Three models continue from random events of a longer session: no recorded call is repeated, each begins with the same
+# tree, and one table has all of them. 3 events, 20 with LONG.
+cat >long.lua <<'L'
+local turns = {}
+for i = 1, 12 do turns[i] = { say = "turn " .. i, call = { "shell", { cmd = ("echo %d >f%d.txt; rm -f f%d.txt"):format(i, i, i - 3) } } } end
+turns[13] = { say = "done" }
+return turns
+L
+sed 's/first.lua/long.lua/' f.lua >g.lua
+for m in one two three; do echo "return { $(turn $m "echo $m >$m.txt") { say = '$m done' } }" >$m.lua; done
+"$sg" run --no-tui --no-input --policy any.lua --name long g.lua </dev/null >log 2>&1
+long=$(sed -n 's/.*session: \(s-[a-z0-9]*\) .*started.*/\1/p' log | head -1)
+"$sg" events "$long" --json >all.json
+RANDOM=${SEED:-27}
+seqs=$(sed -n '/"kind":"action.ended"/s/.*"seq":\([0-9]*\).*/\1/p; /"kind":"model.reply"/s/.*"seq":\([0-9]*\).*/\1/p' all.json | awk 'NR > 1')
+paths() { "$sg" tree "$1" --json 2>/dev/null | grep -o '"path":"[^"]*"' | sort | tr '\n' ' '; }
+after() { "$sg" events "$1" --json | awk -v n="$at" '{ match($0, /"seq":[0-9]+/); if (substr($0, RSTART + 6, RLENGTH - 6) + 0 > n) print }'; }
+before() { awk -v n="$at" '{ match($0, /"seq":[0-9]+/); if (substr($0, RSTART + 6, RLENGTH - 6) + 0 <= n) print }' all.json; }
+done_by() { grep '"kind":"action.requested"' <<<"$1" | grep -o 'echo [0-9]* >f[0-9]*' | sort; } # events
+for ((i = 0; i < ${LONG:+17}+3; i++)); do
+	at=$(sed -n "$((RANDOM % $(wc -l <<<"$seqs") + 1))p" <<<"$seqs")
+	"$sg" --json fork "$long#$at" --model scripted:one.lua,scripted:two.lua,scripted:three.lua >out.json 2>err.txt </dev/null
+	cp out.json "$t/out"
+	is "$?.$(grep -c '"model":"scripted:' out.json)" 0.3 "event $at: one table of three models"
+	[ -n "$(done_by "$(before)")" ] && [ -n "$(paths "$long#$at")" ]
+	ok $? "event $at: there are commands and files before it"
+	for m in one two three; do
+		f=$(id $m)
+		is "$(upto "$f")" "$(upto "$long")" "event $at, $m: the events before are the same"
+		is "$(after "$f" | grep -c '"kind":"model.call"')" 2 "event $at, $m: only its own model calls were made"
+		is "$(comm -12 <(done_by "$(before)") <(done_by "$(after "$f")"))" '' "event $at, $m: no recorded command ran again"
+	done
+	is "$(for m in one two three; do paths "$(id $m)#$at"; echo; done | sort -u)" "$(paths "$long#$at")" "event $at: each begins with the same tree"
+done
 "$sg" fork "$s#$at" --test true >"$t/out" 2>&1 </dev/null
 isnt=$?
 [ $isnt -ne 0 ]
