@@ -115,6 +115,9 @@ local function limit_hint(r)
   if r.err:find("[Cc]an'?n?o?t fork") or r.err:find("fork.-: Resource temporarily unavailable") then
     return "the limit of processes of the sandbox is reached: end processes (ps, kill), or start fewer"
   end
+  if r.err:find("hardlink different from source", 1, true) then
+    return "add --no-hardlinks to git clone: a link to a file that the host provides is a copy here"
+  end
   if r.err:find("Read-only file system", 1, true) then
     return "only /workspace, the home directory, and /tmp can be written"
   end
