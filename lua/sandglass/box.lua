@@ -85,7 +85,8 @@ local function command(where, cmd, o, args)
     fail("%s: command: expected a string (for sh -c) or a list of arguments, got a %s", where, check.type_of(cmd))
   end
   hosts(where, o.net)
-  args.cwd, args.stdin, args.net, args.user, args.label = o.cwd, o.stdin, o.net, o.user, o.label
+  if o.user then fail("%s: user: commands run as the sandbox's one user; leave it out", where) end
+  args.cwd, args.stdin, args.net, args.label = o.cwd, o.stdin, o.net, o.label
   args.timeout_us = check.us(o.timeout)
   args.stream = (o.on_out ~= nil and o.on_out ~= rt.recorded) or nil
   args.parallel = o.parallel
