@@ -43,7 +43,7 @@ own() { # a session ends while what others left is still asked for, or waited fo
 	local posts=$(posts)
 	timeout 60 "$sg" run --no-tui --policy allow.lua nine.lua </dev/null >out 2>&1
 	like "$(cat out)" "sum $(sha256sum <nine)" 'a file of 9 MB goes there'
-	is "$(($(posts) - posts))" 4 'in three pieces, after our program'
+	is "$(($(posts) - posts))" 10 'in nine pieces, after our program'
 	naps pause 'in /tmp with kept' 'with a kept memory the shell continues'
 	naps close "this shell has ended: sandbox '[^']+' was paused.*open another shell" 'without, it has ended, and the next command gets the reason'
 }
