@@ -1,5 +1,7 @@
 #include "terminal/screen_model.h"
 
+#include <string.h>
+
 #include "base/mem.h"
 #include "terminal/plain_lines.h"
 #include "ui/term/modes.h"
@@ -8,6 +10,8 @@
 enum {
 	DROP_FROM = 256 << 10, /* pending bytes from which plain lines are dropped */
 	LATER_MAX = 1 << 20,   /* no more is pending */
+	KEPT = 256 << 10,      /* of lines that scroll */
+	LINE = 256,	       /* their mean length at most */
 	STRING_MAX = 64 << 10, /* the start of a sequence waits for its end up to this length */
 };
 
@@ -70,6 +74,33 @@ void screen_model_settle(struct screen_model *m)
 	m->begun = m->later.len;
 }
 
+/* Scrolling costs more than all else, and what has scrolled away is not shown. */
+static bool mostly_lines(const struct buf *b)
+{
+	size_t nr = 0;
+	const char *p = b->data, *end = p + b->len;
+	for (; (p = memchr(p, '\n', (size_t)(end - p))); p++)
+		nr++;
+	return nr > b->len / LINE;
+}
+
+/* Keeps the last lines of what is pending, from the start of a line or a sequence. */
+static void screen_model_forget(struct screen_model *m, size_t complete)
+{
+	size_t at = m->later.len - KEPT;
+	while (at < complete && m->later.data[at] != '\n' && m->later.data[at] != '\x1b')
+		at++;
+	if (at >= complete) { /* nothing but a string */
+		screen_model_settle(m);
+		return;
+	}
+	buf_drop(&m->later, at);
+	if (!modes_quiet(&m->fed)) {
+		modes_feed(&m->fed, "\x18", 1);
+		vt_feed(m->vt, "\x18", 1);
+	}
+}
+
 void screen_model_feed(struct screen_model *m, const void *bytes, size_t len)
 {
 	bool margins;
@@ -79,8 +110,10 @@ void screen_model_feed(struct screen_model *m, const void *bytes, size_t len)
 	m->begun = 0;
 	if (m->later.len < m->drop_at)
 		return;
-	screen_model_drop(m, &margins);
-	if (m->later.len > LATER_MAX)
+	size_t complete = screen_model_drop(m, &margins);
+	if (m->later.len > LATER_MAX && mostly_lines(&m->later))
+		screen_model_forget(m, complete);
+	else if (m->later.len > LATER_MAX)
 		screen_model_settle(m);
 	m->drop_at = m->later.len * 2 > DROP_FROM ? m->later.len * 2 : DROP_FROM;
 }

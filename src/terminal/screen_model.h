@@ -1,7 +1,8 @@
 /* A program's screen as made from its output: a repaint, a detach, and the overlay start from it.
  * Output is kept as bytes. It becomes cells only for a paint, a resize, or when the program is
  * silent, or when much is pending. Lines that have left the screen are dropped before
- * (plain_lines.h), so that a flood costs little. */
+ * (plain_lines.h), and of a flood of other lines only the last ones are applied, so that a flood
+ * costs little. */
 #ifndef TERMINAL_SCREEN_MODEL_H
 #define TERMINAL_SCREEN_MODEL_H
 
