@@ -2,6 +2,7 @@
  * alone. */
 #include <fnmatch.h>
 #include <signal.h>
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -284,18 +285,50 @@ static const char *color_of(const char *line, size_t len)
 }
 
 /* For a terminal: harmless, line by line, colored. */
-static void print_for_eyes(FILE *to, const char *text, size_t len, bool color)
+/* The change whose header line @line is, NULL if it is none. */
+static const struct ws_change *change_of_header(const struct ws_diff *d, const char *line,
+						size_t len)
 {
+	for (size_t i = 0; i < d->nr; i++) {
+		CLEANUP(buf_release) struct buf b = BUF_INIT;
+		buf_putc(&b, ' ');
+		ws_quote_path(&b, "b/", d->item[i].path, d->item[i].len);
+		if (len > b.len && !memcmp(line + len - b.len, b.data, b.len))
+			return &d->item[i];
+	}
+	return NULL;
+}
+
+/* For a terminal: control characters as text; @sizes instead of the patches of binary files, NULL
+ * prints those. */
+static void print_for_eyes(FILE *to, const char *text, size_t len, bool color,
+			   const struct ws_diff *sizes)
+{
+	const struct ws_change *at = NULL;
+	bool inside = false;
 	while (len) {
 		const char *nl = memchr(text, '\n', len);
-		size_t n = nl ? (size_t)(nl - text) : len;
+		size_t n = nl ? (size_t)(nl - text) : len, whole = n + (nl != NULL);
+		bool header = n > 11 && !memcmp(text, "diff --git ", 11);
+		if (sizes && header) {
+			at = change_of_header(sizes, text, n);
+			inside = false;
+		} else if (at && n == 16 && !memcmp(text, "GIT binary patch", n)) {
+			inside = true;
+			fprintf(to, "binary file changed, %" PRIu64 " bytes\n", at->now.size);
+		}
+		if (inside) {
+			text += whole;
+			len -= whole;
+			continue;
+		}
 		const char *c = color ? color_of(text, n) : NULL;
 		if (c)
 			fprintf(to, "\033[%sm", c);
 		cmd_print_safe(to, text, n, false);
 		fputs(c ? "\033[m\n" : "\n", to);
-		text += n + (nl != NULL);
-		len -= n + (nl != NULL);
+		text += whole;
+		len -= whole;
 	}
 }
 
@@ -356,9 +389,10 @@ static int print_layer(struct printer *p, const struct layer *l, const struct ws
 	else if (rc == 0)
 		rc = cmd_diff_text_of(p->ctx, &d, st, &text, err);
 	if (rc == 0 && text.len && p->titles)
-		fprintf(p->to, "# box %s%s%s\n", l->box_name, *l->repo ? ", " : "", l->repo);
+		fprintf(p->to, "# sandbox %s%s%s\n", l->box_name, *l->repo ? ", " : "", l->repo);
 	if (rc == 0 && p->eyes)
-		print_for_eyes(p->to, buf_cstr(&text), text.len, p->color);
+		print_for_eyes(p->to, buf_cstr(&text), text.len, p->color,
+			       cmd_has(p->ctx, "binary") ? NULL : &d);
 	else if (rc == 0)
 		fwrite(buf_cstr(&text), 1, text.len, p->to);
 	ws_diff_release(&d);

@@ -215,7 +215,7 @@ int cmd_tree(struct cmd_ctx *ctx)
 	for (size_t i = 0; rc == 0 && !to && i < f.layers.nr; i++) {
 		struct lister l = { .ctx = ctx, .s = f.s, .layer = &f.layers.item[i], .dir = -1 };
 		if (f.layers.nr > 1 && !ctx->json) {
-			fputs("# box ", ctx->out);
+			fputs("# sandbox ", ctx->out);
 			cmd_print_safe(ctx->out, l.layer->box_name, strlen(l.layer->box_name),
 				       false);
 			fprintf(ctx->out, ", after #%" PRIu64 "\n", l.layer->snapshot);

@@ -54,13 +54,13 @@ is $? 0 "approved: the same"
 like "$(cat again)" 'stdout +same' "compared"
 
 # --- its sandboxes are trials: they affect no other sandbox ---
-unlike "$("$sg" tree "$id")" '# box' 'tree: the box of the agent alone'
+unlike "$("$sg" tree "$id")" '# sandbox' 'tree: the box of the agent alone'
 is "$("$sg" cat a.txt --at "$id" | head -1)" one 'cat: no box has to be named'
-unlike "$("$sg" diff "$id")" '^# box' 'diff: the box of the agent alone'
+unlike "$("$sg" diff "$id")" '^# sandbox' 'diff: the box of the agent alone'
 box=$("$sg" events "$id" --json | grep -oE '"name":"redo-[0-9]+' | head -1 | cut -d'"' -f4)
 like "$("$sg" diff "$id" --box "$box")" '^diff --git' 'diff --box: one of a redo'
 again=$("$sg" events "$id" --json | grep '"kind":"action.ended"' | sed -n 4p | grep -oE '"action":[0-9]+' | cut -d: -f2)
-like "$("$sg" tree "$id#$again")" "# box $box" 'an event of it names it too'
+like "$("$sg" tree "$id#$again")" "# sandbox $box" 'an event of it names it too'
 like "$("$sg" events "$id" | grep -E "^[0-9:]+ UTC +$again ")" 'exec: .* by ' "the repeat is recorded as the user's work"
 like "$("$sg" export "$id" -F markdown)" '- by `.*` \(the name is claimed\)' 'also in a report'
 like "$("$sg" tree "$id" -o "$t/then")" "^$t/then: 2 files as after #[0-9]+" 'checked out files are counted'

@@ -156,6 +156,8 @@ static void view_help_recalc(void *self, struct ui *ui, struct arena *a, int row
 		if (!(k->where & h->where) || keymap_verb(h->where, k->key) != k->verb)
 			continue;
 		key_name(k->key, name);
+		if (k->key == 'g' && h->where & IN_COPY) /* there it begins a pair */
+			strcpy(name, "gg");
 		struct help_line *l = is_own(h, name) ? NULL : view_help_line_for(h, k->verb, name);
 		if (!l)
 			continue;
