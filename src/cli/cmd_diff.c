@@ -2,7 +2,6 @@
  * alone. */
 #include <fnmatch.h>
 #include <signal.h>
-#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -299,10 +298,23 @@ static const struct ws_change *change_of_header(const struct ws_diff *d, const c
 	return NULL;
 }
 
+static void print_binary(FILE *to, const struct ws_change *c, const struct ws_store *st)
+{
+	CLEANUP(buf_release) struct buf now = BUF_INIT;
+	struct err none = ERR_INIT;
+	enum object_type type;
+	if (c->now.kind == WS_NONE)
+		fputs("binary file removed\n", to);
+	else if (st->get(st->self, &c->now.oid, &type, &now, &none) < 0)
+		fputs("binary file changed\n", to);
+	else
+		fprintf(to, "binary file changed, %zu bytes\n", now.len);
+}
+
 /* For a terminal: control characters as text; @sizes instead of the patches of binary files, NULL
  * prints those. */
 static void print_for_eyes(FILE *to, const char *text, size_t len, bool color,
-			   const struct ws_diff *sizes)
+			   const struct ws_diff *sizes, const struct ws_store *st)
 {
 	const struct ws_change *at = NULL;
 	bool inside = false;
@@ -315,7 +327,7 @@ static void print_for_eyes(FILE *to, const char *text, size_t len, bool color,
 			inside = false;
 		} else if (at && n == 16 && !memcmp(text, "GIT binary patch", n)) {
 			inside = true;
-			fprintf(to, "binary file changed, %" PRIu64 " bytes\n", at->now.size);
+			print_binary(to, at, st);
 		}
 		if (inside) {
 			text += whole;
@@ -392,7 +404,7 @@ static int print_layer(struct printer *p, const struct layer *l, const struct ws
 		fprintf(p->to, "# sandbox %s%s%s\n", l->box_name, *l->repo ? ", " : "", l->repo);
 	if (rc == 0 && p->eyes)
 		print_for_eyes(p->to, buf_cstr(&text), text.len, p->color,
-			       cmd_has(p->ctx, "binary") ? NULL : &d);
+			       cmd_has(p->ctx, "binary") ? NULL : &d, st);
 	else if (rc == 0)
 		fwrite(buf_cstr(&text), 1, text.len, p->to);
 	ws_diff_release(&d);

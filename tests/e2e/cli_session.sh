@@ -92,7 +92,7 @@ like "$("$sg" search kind:exec --in "$id" -n 3 2>/dev/null | head -1)" "^$id#[0-
 echo 'require("sandglass").note("first\nneedle-%s here\nlast", "word")' >"$t/hay.lua"
 "$sg" run "$t/hay.lua" --no-tui --name hay >"$t/out" 2>&1 </dev/null
 hit() { "$sg" search needle-word --json "$@" 2>"$t/err" | jq -c .match; }
-is "$(hit -C 1)" '{"stream":"message","line":"needle-word here","from":0,"len":11,"before":["first"],"after":["last"]}' 'search: the line of a hit, with context'
+is "$(hit -U 1)" '{"stream":"message","line":"needle-word here","from":0,"len":11,"before":["first"],"after":["last"]}' 'search: the line of a hit, with context'
 is "$("$sg" search needle-word --color always | grep -c "$(printf '\033')\\[1;31mneedle-word")" 1 'the hit is in color'
 is "$("$sg" search 'needle-%s' >"$t/out"; echo $?)" 1 'the source of a script is left out'
 is "$("$sg" search 'needle-%s' --script --json | jq -r .match.stream)" script 'unless it is asked for'

@@ -24,7 +24,7 @@ L
 timeout 60 "$sg" run --no-tui -q cancel.lua >out 2>&1 </dev/null
 is $? 0 'cancelled, timed out, and one that waits for the thaw'
 file=$(ls -t "$HOME"/.local/share/sandglass/sessions/*.glass | head -1)
-is "$("$sg" events "$file" --json | grep '"kind":"action.ended"' | grep -c 'its box was frozen: nothing was started')" 2 'two ended while it was frozen'
+is "$("$sg" events "$file" --json | grep '"kind":"action.ended"' | grep -c 'its sandbox was frozen: nothing was started')" 2 'two ended while it was frozen'
 like "$(cat out)" 'timeout +timeout' 'the second by its time'
 like "$(cat out)" 'late +told' 'the one that waited has run, with its stdin'
 like "$(cat out)" 'began +nothing' 'the others never'

@@ -84,7 +84,7 @@ like "$("$sg" events "$one" --json | grep '"box.frozen"')" 'attached who could d
 begins "'$sg' attach --no-tui $one"
 wait_for 20 frozen false
 ok $? 'a client attaches: it continues'
-like "$("$sg" events "$one" --json | grep '"box.frozen"' | tail -1)" 'somebody is there' 'recorded'
+like "$("$sg" events "$one" --json | grep '"box.frozen"' | tail -1)" 'a user is attached' 'recorded'
 exec 7>&-
 kill -HUP $pty 2>/dev/null
 wait_for 20 frozen true

@@ -21,7 +21,7 @@ plan coding 'because the loop is yours.*because a change takes effect at once.*b
 plan inside 'because the program expects.*although a change takes effect at once' --coupling inside --iteration fast --keys anywhere --mirror yes
 plan coding 'although the program expects files' --coupling inside --iteration fast --keys outside --mirror no
 plan inside 'because it works as on your own host' --coupling inside --mirror yes
-plan coding 'although it works as it would' --coupling tool --mirror yes
+plan coding 'although it works as on your own host' --coupling tool --mirror yes
 
 # --- at a terminal ---
 if command -v tmux >/dev/null; then
@@ -50,7 +50,7 @@ if command -v tmux >/dev/null; then
 	say 2
 	wait_for 10 shows 'status 0'
 	ok $? 'four answers'
-	shows 'pattern: the agent runs inside the box .inside.' && shows 'because the program expects' && shows 'wrote four.lua'
+	shows 'pattern: the agent runs inside the sandbox .inside.' && shows 'because the program expects' && shows 'wrote four.lua'
 	ok $? 'name the pattern, with its reasons'
 	[ -s four.lua ]
 	ok $? 'and its script is written'

@@ -159,7 +159,7 @@ for rule in 1 2; do
 	[ "${all:-0}" -ge 7 ] && [ "${less:-$all}" -lt "$all" ]
 	ok $? "without rule $rule fewer are answered: $less of $all"
 done
-is "$("$sg" policy past mined.lua -q 2>&1 | grep -c 'a person denied')" 0 'none allows what a person denied'
+is "$("$sg" policy past mined.lua -q 2>&1 | grep -c 'you denied')" 0 'none allows what a person denied'
 
 out=$("$sg" report --since never 2>&1)
 is $? 2 'an invalid span'

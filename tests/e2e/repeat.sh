@@ -38,7 +38,7 @@ one=$(nth 1) two=$(nth 2) three=$(nth 3)
 # --- the command line ---
 out=$("$sg" repeat "$id#$two" 2>err)
 is $? 1 "redo of a command that prints the time: differs"
-like "$(cat err)" 'has to do without: environment values' "what the record lacks is told"
+like "$(cat err)" 'the run lacks: environment values' "what the record lacks is told"
 like "$out" 'stdout +differs from line 5' "compared"
 "$sg" repeat "$id#$three" >again 2>err &
 redo=$!
@@ -81,7 +81,7 @@ ok $? "r opens the two panes"
 wait_for 20 shows 'step 1 .*step 1'
 ok $? "both runs stand side by side"
 unlike "$(cat "$t/screen")" 'step 4 .*step 4' "the second one is shown while it runs"
-sees 'had to do without: environment values' "with what it lacks"
+sees 'the run lacked: environment values' "with what it lacks"
 wait_for 20 shows 'DIFFERS'
 ok $? "then they are compared"
 sees 'stdout +differs from line 5 ' "output"
@@ -114,7 +114,7 @@ wait_for 20 shows 'files +same'
 ok $? "a command by its number, from the line"
 sees "#$one has run again: the same" "its end is told where its beginning was"
 keys C-r
-wait_for 5 shows 'make what #[0-9]+ changed in its own box so in work\?'
+wait_for 5 shows 'apply the changes of #[0-9]+ from its own sandbox to work'
 ok $? "Ctrl-r asks whether its changes are taken over"
 keys y
 wait_for 10 shows 'the files of work are so already'

@@ -64,8 +64,8 @@ unlike "$(cat "$t/out")" 'FAILED: signal' 'nor on the screen'
 if "$sg" doctor 2>/dev/null | grep -q '^ok *cgroups'; then
 	like "$said" 'oom:.*3.t1.tnil' 'what the memory limit kills inside of a command is counted, and nothing else is'
 	like "$said" 'run: *.tout of memory: tail' 'an error says it'
-	like "$(grep '"kind":"action.ended"' <<<"$said")" '"why":"the memory limit of its box killed 1 of its processes".*"oom":1' 'so does the record'
-	like "$(cat "$t/out")" 'FAILED: out of memory .*the memory limit of its box killed 1 of its processes' 'and the screen'
+	like "$(grep '"kind":"action.ended"' <<<"$said")" '"why":"the memory limit of its sandbox killed 1 of its processes".*"oom":1' 'so does the record'
+	like "$(cat "$t/out")" 'FAILED: out of memory .*the memory limit of its sandbox killed 1 of its processes' 'and the screen'
 	"$sg" export -F atif -o "$t/whole" >/dev/null 2>&1
 	like "$(cat "$t/whole")" 'out of memory: the memory limit of the sandbox killed 1 of its processes' 'and its agent hears it'
 else

@@ -181,7 +181,7 @@ static void rules(void)
 	struct house h = { 0 };
 	open_house(&h);
 	RAW(UPGRADE "Sec-WebSocket-Version: 8\r\n\r\n", "version 13", "another version");
-	RAW(UPGRADE "Sec-WebSocket-Version: 13\r\n\r\n", "no 16 bytes", "no key");
+	RAW(UPGRADE "Sec-WebSocket-Version: 13\r\n\r\n", "16 bytes", "no key");
 	RAW(ASKED, "s3pPLMBiTxaQ9kYGzzhZRbK+xOo=", "the key of the RFC");
 	TURN_WHILE(loop, h.gone < 1);
 	RAW(ASKED "\x81\x82\1\2\3\4ik", "hi", "a frame that comes with the request is heard");

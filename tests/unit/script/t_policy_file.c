@@ -57,7 +57,7 @@ static void whens(void)
 		 &r);
 	is_str(json_str(json_object_get(json_array_get(r.verdicts, 0), "err"), "msg", ""),
 	       "p.lua:3: attempt to index a nil value (field 'nothing')", "a when that fails says where");
-	ok(strstr(json_str(json_object_get(json_array_get(r.verdicts, 1), "err"), "msg", ""), "can't wait here") !=
+	ok(strstr(json_str(json_object_get(json_array_get(r.verdicts, 1), "err"), "msg", ""), "no task is running") !=
 		   NULL,
 	   "a when cannot wait");
 	fake_release(&r);
