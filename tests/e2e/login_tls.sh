@@ -72,4 +72,17 @@ is "$(from "$seen" 'v["account"][0], v["model"][0]')" '200 200' "an expiring tok
 is "$(grep -c refresh refreshes)" 1 "once"
 unlike "$seen" 'token-REAL|grant-' "the sandbox saw none of it"
 is "$(grep -rlaE 'token-REAL|grant-[0-9]' "$HOME/.local/share/sandglass" "$HOME/.local/state" "$XDG_RUNTIME_DIR" tree repo 2>/dev/null | wc -l)" 0 "no token is in a recording, a sandbox, a repository"
+
+# --- a resumed session has another authority ---
+login 3600
+touch repo/wait
+s=$("$sg" run --agent codex -i -d --repo repo 2>"$t/out")
+asked() { [ "$(grep -c accounts server/requests)" -ge "$1" ]; }
+wait_for 60 asked 1
+kill -9 "$("$sg" events "$s" --json | grep -oE '"pid":[0-9]+' | head -1 | grep -oE '[0-9]+')"
+"$sg" resume "$s" -d >"$t/out" 2>&1
+wait_for 60 asked 2
+ok $? "resumed, it trusts the new one"
+is "$(grep -c '"good": true' server/requests)" 2 "and its token is put on as before"
+"$sg" stop --now -S "$s" >"$t/out" 2>&1
 finish
