@@ -355,7 +355,7 @@ static void foreign(const char *path)
 	};
 	sqlite3 *db = open_rw(path);
 	bool left = true;
-	run(db, "CREATE TABLE kept AS SELECT * FROM search_row");
+	run(db, "CREATE TEMP TABLE kept AS SELECT * FROM search_row");
 	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
 		struct session *s = NULL;
 		struct err err = ERR_INIT;

@@ -303,7 +303,7 @@ static void spoilt(const char *path, sqlite3 *db)
 		"INSERT INTO search_value VALUES(-5, 0, 0, x''), (1 << 60, 0, 0, x'')",
 		"INSERT INTO search_value VALUES((4000 << 20) + 3, 0, 0, x'00')",
 	};
-	run(db, "CREATE TABLE kept AS SELECT * FROM search_value");
+	run(db, "CREATE TEMP TABLE kept AS SELECT * FROM search_value");
 	for (size_t i = 0; i < ARRAY_LEN(how); i++) {
 		run(db, how[i]);
 		ok(wrong_of(db), "told: %s", how[i]);
@@ -443,7 +443,7 @@ int main(void)
 	redacted(path);
 	ok(record_close(&R, json_object(), &err) == 0 && deferred_index_build(path, on_step, NULL, &err) == 1, "a session is made %s", err.text);
 	sqlite3 *db = open_rw(path);
-	run(db, "CREATE TABLE aside AS SELECT * FROM search_value; DELETE FROM search_value; UPDATE mark SET value = 0 WHERE name = 'indexed'");
+	run(db, "CREATE TEMP TABLE aside AS SELECT * FROM search_value; DELETE FROM search_value; UPDATE mark SET value = 0 WHERE name = 'indexed'");
 	if (ok(session_open(&s, path, &err) == 0 && !session_indexed(s), "without any index %s", err.text))
 		find_wanted(s, ARRAY_LEN(asks));
 	session_close(&s);
@@ -456,7 +456,7 @@ int main(void)
 	with(path, "with blocks, and words of some", false, 2, 0);
 	run(db, "UPDATE mark SET value = 0 WHERE name = 'indexed'");
 	with(path, "with blocks, and no words", false, 1, 0);
-	run(db, "CREATE TABLE aside AS SELECT * FROM search_row; DELETE FROM search_row");
+	run(db, "CREATE TEMP TABLE aside AS SELECT * FROM search_row; DELETE FROM search_row");
 	with(path, "with blocks of values alone", false, 4, 1);
 	run(db, "INSERT INTO search_row SELECT * FROM aside; DROP TABLE aside; UPDATE mark SET value = (SELECT max(seq) FROM event) WHERE name = 'indexed'");
 	told(path);
