@@ -46,11 +46,11 @@ fake() { # kind, the expected error
 	like "$(bad "$t/$1.sock")" "$2" "an engine that is $1"
 	kill $pid
 }
-fake html 'did not answer with JSON'
+fake html 'answer with JSON'
 fake old "has API version '1.24': expected 1.41 or later"
 fake refused 'authorization denied by plugin'
 fake cut "the container engine at '$t/cut.sock'"
-like "$(bad "$t/none.sock" --image -)" 'needs an image' 'no image'
+like "$(bad "$t/none.sock" --image -)" 'missing option: image' 'no image'
 like "$(bad "$t/none.sock" --image "$(printf 'n%.0s' {1..300})")" "image: 'n+...' has 300 characters; the limit is 255" 'an image whose name has 300 characters'
 
 # --- real ones ---

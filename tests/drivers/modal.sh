@@ -51,7 +51,7 @@ own() {
 		'an image that is not there: one line'
 	mkdir d && printf 'FROM debian:12\nRUN fail\n' >d/Dockerfile
 	like "$(with 'build = { dir = "d", args = { which = "this" } }' 'run "true"')" \
-		"made of 'FROM debian:12': step 2 failed, with ARG which=this" 'a Dockerfile is handed on, and what is wrong with it told'
+		"from 'FROM debian:12': step 2 failed, with ARG which=this" 'a Dockerfile is handed on, and what is wrong with it told'
 	echo 'COPY . /x' >>d/Dockerfile
 	like "$(with 'build = "d"' 'run "true"')" "no files are sent with a Dockerfile, so 'COPY . /x' has nothing to take" \
 		'one that takes files: one line'
