@@ -20,7 +20,7 @@ conform pyodide pyodide "$(box)"
 mkdir -p "$HOME/.local/share/sandglass/pyodide/node_modules" "$t/use" && cd "$t/use" || exit 1
 ln -s "$npm/pyodide" "$HOME/.local/share/sandglass/pyodide/node_modules/pyodide"
 PATH=${node%/*}:$PATH
-like "$("$SANDGLASS" doctor)" 'pyodide sandboxes +Python only.*pyodide [0-9.]+' 'doctor finds what npm has installed, and says what it cannot'
+like "$("$SANDGLASS" doctor)" 'pyodide sandboxes +Python alone.*pyodide [0-9.]+' 'doctor finds what npm has installed, and says what it cannot'
 git init -q repo && echo one >repo/a.txt && git -C repo add . && git -C repo commit -qm x
 python3 - <<-'P'
 	import zipfile

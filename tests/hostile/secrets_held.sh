@@ -114,7 +114,7 @@ like "$(cat "$t/screen")" 'box says.*<secret:CANARY_API_KEY>' 'a secret split ov
 like "$(cat "$t/screen")" 'process says.*<secret:CANARY_KEPT>' 'also from a process that runs on'
 like "$(cat "$t/screen")" 'host says.*'"${#value[2]}"'' 'a host tool gets the value by name'
 like "$(cat "$t/screen")" 'a box takes none.*false' 'a box does not'
-like "$(cat "$t/screen")" 'unknown.*no secret .NO_SUCH.' 'one that is not there is an error that says what to do'
+like "$(cat "$t/screen")" 'unknown.*secret .NO_SUCH. not found' 'one that is not there is an error that says what to do'
 like "$("$sg" events held --json | grep '"box.ready"')" 'settings.ini' 'a tracked file that holds one is hidden'
 like "$(tr -d "\0" <"$t/traffic")" '"held"' 'the traffic on the control socket was heard'
 like "$(cat "$t/console")" 'secret:CANARY_' 'the screens were drawn'
@@ -149,5 +149,5 @@ is $? 0 'a script gets a secret in its arguments'
 file=$(ls -t "$HOME"/.local/share/sandglass/sessions/*args*.glass | head -1)
 is "$(cat "$file" "$t/screen" | grep -aqF "$SPOON" && echo there)" '' 'one that its text declares is in no event, not in the first either'
 like "$(cat "$t/screen")" 'token <secret:SPOON>' 'and the script sees its name'
-like "$("$sg" events "$file" --json | grep '"kind":"note"')" '"level":"warn".*FORK.*stands in the arguments' 'a secret learned too late is reported'
+like "$("$sg" events "$file" --json | grep '"kind":"note"')" '"level":"warn".*arguments.*FORK' 'a secret learned too late is reported'
 finish
