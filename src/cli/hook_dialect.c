@@ -34,13 +34,16 @@ static int hook_patience(const struct hook_name *n)
 	return strcmp(n->ours, "SessionEnd") ? HOOK_WAIT_S : HOOK_END_S;
 }
 
-/* These agents continue after every status but 2. Neither a missing program nor a signal, which an
- * agent that ends sends to its hooks, must let a tool run unchecked. */
+/* These agents continue after every status but 2, and Codex also after a 2 without a text on standard
+ * error. Neither a missing program nor a signal, which an agent that ends sends to its hooks, must
+ * let a tool run unchecked. */
 static char *hook_closed(const struct hook_name *n, const char *command)
 {
 	if (strcmp(n->ours, "PreToolUse") != 0)
 		return mem_strdup(command);
-	return mem_printf("trap 'exit 2' HUP INT TERM; %s || exit 2", command);
+	return mem_printf(
+		"trap 'echo sandglass: hook interrupted >&2; exit 2' HUP INT TERM; %s || exit 2",
+		command);
 }
 
 /* {"matcher","hooks":[{"type","command","timeout"}]} of Claude Code, Codex, and Gemini CLI */
@@ -65,7 +68,8 @@ static json_t *claude_entry(const struct hook_name *n, const char *command)
 
 static json_t *codex_entry(const struct hook_name *n, const char *command)
 {
-	return hook_entry_matched(n, command, ".*", hook_patience(n));
+	CLEANUP(free_ptr) char *closed = hook_closed(n, command);
+	return hook_entry_matched(n, closed, ".*", hook_patience(n));
 }
 
 static json_t *gemini_entry(const struct hook_name *n, const char *command)

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# The hooks of Gemini CLI, Copilot CLI, Cursor, and OpenCode: their settings call 'sandglass hook', which reads their events
+# The hooks of Gemini CLI, Codex, Copilot CLI, Cursor, and OpenCode: their settings call 'sandglass hook', which reads their events
 # and answers in their format.
 . "$(dirname "$0")/lib.sh"
 need python3 jq
@@ -15,7 +15,7 @@ session() { "$sg" ls --json | jq -r --arg name "$1" '.. | objects | select(.name
 results() { "$sg" events "$(session "$1")" --json | jq -r 'select(.kind == "agent.told" and .body.status == "completed") | .body.text'; }
 actions() { "$sg" events "$(session "$1")" --json | jq -r 'select(.kind == "action.requested") | .body.kind' | xargs; }
 PATH=$t/bin:$PATH python3 "$here/hook/dialect.py" "$sg" >said 2>out
-for agent in gemini copilot cursor; do
+for agent in gemini codex copilot cursor; do
 	is "$(grep "^$agent " said | cut -d' ' -f2- | tr '\n' ';')" 'first 0 allow;second 0 deny Nothing is removed here.;killed 2;alone 2;' \
 		"$agent: allowed, denied with the rule's text, and blocked when its hook is killed or missing"
 	is "$(results $agent)" 'hi there' "$agent: the result of the allowed call is recorded once"

@@ -7,6 +7,9 @@ AGENT = {  # events before, after, end; the call; the result; keys of decision a
     "gemini": ("BeforeTool", "AfterTool", "SessionEnd",
                lambda c: {"session_id": "g", "cwd": "/", "tool_name": "run_shell_command", "tool_input": {"command": c}},
                {"tool_response": {"llmContent": "hi there"}}, "decision", "reason"),
+    "codex": ("PreToolUse", "PostToolUse", "SessionEnd",
+              lambda c: {"session_id": "x", "cwd": "/", "tool_name": "Bash", "tool_use_id": c, "tool_input": {"command": c}},
+              {"tool_response": "hi there"}, "permissionDecision", "permissionDecisionReason"),
     "copilot": ("preToolUse", "postToolUse", "sessionEnd",
                 lambda c: {"sessionId": "p", "cwd": "/", "timestamp": 1, "toolName": "bash", "toolArgs": json.dumps({"command": c})},
                 {"toolResult": {"resultType": "success", "textResultForLlm": "hi there"}}, "permissionDecision", "permissionDecisionReason"),
@@ -22,8 +25,12 @@ for agent, (before, after, end, call, result, word, why) in AGENT.items():
         entry = entry["hooks"][0] if "hooks" in entry else entry
         if agent != "copilot":  # which names the event nowhere
             fields = {"hook_event_name": event, **fields}
-        done = subprocess.run(["sh", "-c", entry.get("bash") or entry["command"]], input=json.dumps(fields).encode(), stdout=subprocess.PIPE, env=env)
-        return done.returncode, json.loads(done.stdout or b"{}")
+        done = subprocess.run(["sh", "-c", entry.get("bash") or entry["command"]], input=json.dumps(fields).encode(), stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                              env=env)
+        # Codex continues after a status 2 without a text
+        status = "silent" if done.returncode == 2 and not done.stderr.strip() else done.returncode
+        said = json.loads(done.stdout or b"{}")
+        return status, said.get("hookSpecificOutput", said) if agent == "codex" else said
 
     status, said = tell(before, call("echo hi"))
     print(agent, "first", status, said.get(word))
@@ -34,7 +41,8 @@ for agent, (before, after, end, call, result, word, why) in AGENT.items():
     entry = settings["hooks"][before][0]
     entry = entry["hooks"][0] if "hooks" in entry else entry
     fields = call("make test") if agent == "copilot" else {"hook_event_name": before, **call("make test")}
-    waits = subprocess.Popen(["sh", "-c", entry.get("bash") or entry["command"]], stdin=subprocess.PIPE, stdout=subprocess.PIPE, start_new_session=True)
+    waits = subprocess.Popen(["sh", "-c", entry.get("bash") or entry["command"]], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                             start_new_session=True)
     waits.stdin.write(json.dumps(fields).encode())
     waits.stdin.close()
     live, held = [sg, "ls", "--live", "--json"], ('"name":"%s"' % agent).encode()
@@ -43,6 +51,6 @@ for agent, (before, after, end, call, result, word, why) in AGENT.items():
         if any(held in row and b'"held":1' in row for row in rows):
             break
     os.killpg(waits.pid, signal.SIGTERM)
-    print(agent, "killed", waits.wait())
+    print(agent, "killed", waits.wait() if waits.stderr.read().strip() else "silent")
     print(agent, "alone", tell(before, call("echo hi"), {"PATH": "/usr/bin:/bin"})[0], flush=True)
     tell(end, call("echo hi"))
