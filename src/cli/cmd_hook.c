@@ -66,9 +66,9 @@ static void print_decision(struct cmd_ctx *ctx, const struct hook_dialect *d, co
 					   allowed  ? "allow"
 					   : nobody ? "ask"
 						    : "deny",
-					   why	     ? why
-					   : allowed ? "sandglass: allowed"
-						     : "sandglass: denied",
+					   why && *why ? why
+					   : allowed   ? "sandglass: allowed"
+						       : "sandglass: denied",
 					   json_object_get(answer, "input"));
 	fprintf(ctx->out, "%s\n", text);
 }
