@@ -4,6 +4,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/mem.h"
+
 static const char *const hook_names[] = { [HOOK_CLAUDE] = "claude",
 					  [HOOK_CODEX] = "codex",
 					  [HOOK_GEMINI] = "gemini",
@@ -42,15 +44,16 @@ static const char *edited_command(const struct hook_verdict *v)
 	return v->edited ? json_str(v->edited, "cmd", NULL) : NULL;
 }
 
-/* Most hooks cannot change a call: its agent hears what you want instead. */
+/* Most hooks cannot change a call: the agent receives your change as a reason. An edited command is
+ * never cut, because the agent runs it as written. */
 static void put_why(json_t *to, const char *key, const struct hook_verdict *v)
 {
 	const char *cmd = edited_command(v);
-	char text[4096];
-	if (v->edited)
-		snprintf(text, sizeof(text), "A person wants this instead: %s",
-			 cmd ? cmd : "another call");
-	json_put_str(to, key, v->edited ? text : v->why ? v->why : "Refused.");
+	CLEANUP(free_ptr)
+	char *edit = v->edited ? mem_printf("The user wants this instead: %s",
+					    cmd ? cmd : "another call")
+			       : NULL;
+	json_put_str(to, key, edit ? edit : v->why ? v->why : "Refused.");
 }
 
 static json_t *hook_specific(const json_t *event, json_t *more)
