@@ -34,7 +34,7 @@
  *    that goes away, withdraws it. While one is open the next request to a model waits.
  * 7. git: fetching is an action of kind connect. A push (git-receive-pack) is one of kind host,
  *    shown as the command "git push URL old..new:ref", and decided before a byte of it leaves.
- * 7. CONNECT NAME:443 of a route with "tls": TLS ends here (tls_end.h), and the requests inside are
+ * 8. CONNECT NAME:443 of a route with "tls": TLS ends here (tls_end.h), and the requests inside are
  *    like http://NAME/... CONNECT to other hosts goes the sandbox's own way out, if it has one.
  * Loop thread only. */
 #ifndef INSIDE_PROXY_H
