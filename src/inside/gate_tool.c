@@ -286,6 +286,16 @@ uint64_t tools_allowed(const struct proxy *p, enum action_kind kind, const char 
 	return 0;
 }
 
+uint64_t tools_joined(const struct proxy *p, enum action_kind kind, const char *id,
+		      const char *what)
+{
+	for (const struct tool *t = p->tools; what && t; t = t->next)
+		if (!t->open && t->what && t->kind == kind && !strcmp(t->what, what) &&
+		    (!*id || !*t->id || !strcmp(t->id, id)))
+			return t->action;
+	return 0;
+}
+
 void tools_forget(struct flow *f)
 {
 	struct gate *g = f->proxy->all->s->gate;

@@ -6,6 +6,8 @@
 #include "inside/inside_priv.h"
 #include "inside/tool_spec.h"
 
+enum { LOOKS_MAX = 64, LOOK_BYTES_MAX = 256 << 10 };
+
 static void hook_reply(struct flow *f, json_t *answer)
 {
 	CLEANUP(buf_release) struct buf b = BUF_INIT;
@@ -32,7 +34,8 @@ static void hook_flow_done(void *self, const struct action_result *res)
 					.edited = res->edited ? json_object_get(res->body, "ran")
 							      : NULL };
 	CLEANUP(free_ptr) char *why = verdict.allowed ? NULL : tool_refusal(res);
-	bool gone = t->gone, keep = verdict.allowed && !verdict.edited;
+	/* without an id no result ends it, and it would answer for every later call like it */
+	bool gone = t->gone, keep = verdict.allowed && !verdict.edited && *t->id;
 	verdict.why = why;
 	t->open = false;
 	t->asked = false;
@@ -114,15 +117,50 @@ void hooks_note(struct proxy *p, const char *step, const char *say)
 			   p->agent, p->all->box, 0, body);
 }
 
+/* Claude Code names the id of a call before it asks, but not where it asks in its dialog. Without
+ * the id an answer in the dialog would leave the entry open, and the next model call waiting. */
+static void hook_remember(struct flow *f, const char *id)
+{
+	struct proxy *p = f->proxy;
+	json_t *input = json_object_get(f->req, "tool_input");
+	p->looks = p->looks ? p->looks : json_array();
+	if (!*id || !input || f->body.len > LOOK_BYTES_MAX)
+		return;
+	if (json_array_size(p->looks) >= LOOKS_MAX)
+		json_array_remove(p->looks, 0);
+	json_array_append_new(p->looks,
+			      json_pack("[s,s,O]", id, json_str(f->req, "tool_name", ""), input));
+}
+
+/* Takes the id of the latest call that is like the one in question. Returns owned. */
+static char *hook_recall(struct flow *f)
+{
+	const char *id = json_str(f->req, "tool_use_id", ""),
+		   *name = json_str(f->req, "tool_name", "");
+	json_t *looks = f->proxy->looks, *input = json_object_get(f->req, "tool_input");
+	for (size_t i = *id ? 0 : json_array_size(looks); i-- > 0;) {
+		const json_t *one = json_array_get(looks, i);
+		if (strcmp(json_string_value(json_array_get(one, 1)), name) != 0 ||
+		    !json_equal(json_array_get(one, 2), input))
+			continue;
+		char *found = mem_strdup(json_string_value(json_array_get(one, 0)));
+		json_array_remove(looks, i);
+		return found;
+	}
+	return mem_strdup(id);
+}
+
 static void hook_question(struct flow *f, bool waits)
 {
 	struct proxy *p = f->proxy;
 	struct action_spec spec;
 	json_t *args = json_object_get(f->req, "tool_input");
-	const char *id = json_str(f->req, "tool_use_id", "");
+	CLEANUP(free_ptr) char *id = hook_recall(f);
 	tool_spec(&spec, json_str(f->req, "tool_name", "tool"), args, NULL);
-	uint64_t before = tools_allowed(p, spec.kind, id, spec.cmdline ? spec.cmdline : spec.path);
+	uint64_t before = tools_joined(p, spec.kind, id, spec.cmdline ? spec.cmdline : spec.path);
 	struct tool *open = open_entry(p, id);
+	if (!before && !waits)
+		hook_remember(f, id);
 	if (before || !waits) {
 		const struct hook_verdict verdict = { .allowed = before != 0,
 						      .open = !before,

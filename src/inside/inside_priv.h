@@ -24,6 +24,7 @@ struct proxy {
 	bool hooked;		   /* a hook of its agent has asked */
 	struct http_server *server;
 	struct tool *tools; /* calls that agents carry out now */
+	json_t *looks; /* [[id, tool, input]]: calls of which a hook that asks may lack the id */
 	int64_t calls, in, out, uusd, refused;
 };
 
@@ -164,6 +165,10 @@ void tools_results(struct proxy *p, enum speak speak, const json_t *req);
 /* judged, and its result is awaited; 0: none */
 uint64_t tools_allowed(const struct proxy *p, enum action_kind kind, const char *id,
 		       const char *what);
+/* As tools_allowed, for a hook: the same command or path (@what NULL: none), and ids that don't
+ * contradict each other, so that no approval answers for a second call. */
+uint64_t tools_joined(const struct proxy *p, enum action_kind kind, const char *id,
+		      const char *what);
 /* For hooks: a call without a flow; its end; why it was refused (owned). tool_release frees what
  * was gone already. */
 struct tool *tool_add(struct proxy *p, const char *id);

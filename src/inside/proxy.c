@@ -636,6 +636,7 @@ void proxies_free(struct proxies **pp)
 		struct proxy *p = all->first;
 		all->first = p->next;
 		json_decref(p->spec);
+		json_decref(p->looks);
 		free(p);
 	}
 	free(all);

@@ -56,6 +56,8 @@ ok $? "approved once, the agent comes to its end"
 like "$(heard PreToolUse)" '"permissionDecision": "allow"' "its hook is answered from that approval"
 like "$(heard PermissionRequest)" '"behavior": "allow"' "its dialog, too"
 is "$(heard 'another command')" '{}' "another command under the same id is not"
+is "$(heard 'another tool')" '{}' "nor is another tool"
+is "$(heard 'another call')" '{}' "nor is the same command of another call"
 is "$(heard 'another key')" '{"status": 403}' "a key that is not this sandbox's is refused"
 is "$(asked asked)" 1 "one entry for the call"
 is "$("$sg" events "$file" --json | grep '"kind":"agent.told"' | grep '"what":"hooks"' | grep -c '"step":"first"')" 1 "the first hook is recorded"
@@ -65,6 +67,7 @@ scenario asks
 wait_for 60 is_held
 is "$(held | wc -w)" 1 "two hooks of one call are one entry"
 answer approve
+answer deny -m 'once only'
 answer deny -m 'not today'
 answer approve --cmd 'touch other'
 for format in codex gemini plain; do
@@ -73,7 +76,8 @@ done
 wait_for 60 over
 like "$(heard one)" '"behavior": "allow"' "an approval reaches the hook"
 is "$(heard 'one again')" "$(heard one)" "and the other hook of the call"
-is "$(asked one)" 1 "it is one action"
+is "$(asked one)" 2 "it is one action, and another call is one of its own"
+like "$(heard 'one more')" '"behavior": "deny", "message": ".*once only' "an approval answers for its call only"
 like "$(heard 'PermissionRequest t2')" '"behavior": "deny", "message": ".*not today' "a denial has its words"
 like "$(heard 'PermissionRequest t3')" '"behavior": "allow", "updatedInput": {"command": "touch other", "description": "d"}' "an edited command runs instead"
 like "$(heard 'PreToolUse t4')" '"permissionDecision": "deny", "permissionDecisionReason": ".*not for codex' "Codex hears a denial as it wants it"

@@ -21,9 +21,10 @@ def post(path, body, key=key, url=proxy):
         return {"status": e.code}
 
 
-def hook(event, call, command, agent="claude", name=None, key=key):
-    answer = post("/sandglass-hook/" + agent, {"hook_event_name": event, "tool_name": "Bash", "tool_use_id": call, "session_id": "s",
-                                               "cwd": "/workspace", "tool_input": {"command": command, "description": "d"}}, key)
+def hook(event, call, command, agent="claude", name=None, key=key, tool="Bash"):
+    """@call None: the event lacks the id, as PermissionRequest of Claude Code does."""
+    body = {"hook_event_name": event, "tool_name": tool, "session_id": "s", "cwd": "/workspace", "tool_input": {"command": command, "description": "d"}}
+    answer = post("/sandglass-hook/" + agent, {**body, **({"tool_use_id": call} if call else {})}, key)
     note(name or "%s %s" % (event, call), answer)
     return answer
 
@@ -47,6 +48,8 @@ def joined():
     hook("PreToolUse", call["id"], call["input"]["command"], name="PreToolUse")
     hook("PermissionRequest", call["id"], call["input"]["command"], name="PermissionRequest")
     hook("PreToolUse", call["id"], call["input"]["command"] + " more", name="another command")
+    hook("PreToolUse", call["id"], call["input"]["command"], tool="WebFetch", name="another tool")
+    hook("PreToolUse", "t1", call["input"]["command"], name="another call")
     hook("PreToolUse", "t1", "touch own", key="sk-sg-other", name="another key")
     model("end", [user, {"role": "assistant", "content": answer["content"]},
                   {"role": "user", "content": [{"type": "tool_result", "tool_use_id": call["id"], "content": "done"}]}])
@@ -56,6 +59,7 @@ def asks():
     first = beside(hook, "PermissionRequest", "t1", "touch one", name="one")
     second = beside(hook, "PermissionRequest", "t1", "touch one", name="one again")
     first.join(), second.join()
+    hook("PermissionRequest", "t9", "touch one", name="one more")
     hook("PermissionRequest", "t2", "touch two")
     hook("PermissionRequest", "t3", "touch three")
     hook("PreToolUse", "t4", "touch four", "codex")
@@ -64,11 +68,13 @@ def asks():
 
 
 def answered_inside():
-    dialog = beside(hook, "PermissionRequest", "t1", "touch one", name="late")
+    hook("PreToolUse", "t1", "touch one", name="look")
+    dialog = beside(hook, "PermissionRequest", None, "touch one", name="late")
     wait_for("go")
     hook("PostToolUse", "t1", "touch one")
     dialog.join()
-    dialog = beside(hook, "PermissionRequest", "t2", "touch two", name="later")
+    hook("PreToolUse", "t2", "touch two", name="look")
+    dialog = beside(hook, "PermissionRequest", None, "touch two", name="later")
     wait_for("go2")
     model("model", [{"role": "user", "content": "go"}, {"role": "assistant", "content": [{"type": "tool_use", "id": "t2", "name": "Bash", "input": {}}]},
                     {"role": "user", "content": [{"type": "tool_result", "tool_use_id": "t2", "content": "no", "is_error": True}]}])
