@@ -24,10 +24,22 @@ static bool event_is(const json_t *event, const char *name)
 	return !strcmp(json_str(event, "hook_event_name", ""), name);
 }
 
+/* Its dialog is the answer: an approval from outside would close it without one. */
+static bool asks_user(const json_t *event)
+{
+	static const char *const tools[] = { "AskUserQuestion", "ExitPlanMode", "EnterPlanMode" };
+	for (size_t i = 0; i < ARRAY_LEN(tools); i++)
+		if (!strcmp(json_str(event, "tool_name", ""), tools[i]))
+			return true;
+	return false;
+}
+
 /* Claude Code asks twice: before each call, and again where its own dialog is shown, which stays
  * usable meanwhile. */
 enum hook_event hook_words_event(enum hook_format f, const json_t *event)
 {
+	if (f == HOOK_CLAUDE && asks_user(event))
+		return HOOK_OTHER;
 	if (event_is(event, "PreToolUse"))
 		return f == HOOK_CLAUDE ? HOOK_LOOKS : HOOK_ASKS;
 	if (event_is(event, "PermissionRequest") || event_is(event, "BeforeTool") ||

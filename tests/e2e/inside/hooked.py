@@ -50,6 +50,7 @@ def joined():
     hook("PreToolUse", call["id"], call["input"]["command"] + " more", name="another command")
     hook("PreToolUse", call["id"], call["input"]["command"], tool="WebFetch", name="another tool")
     hook("PreToolUse", "t1", call["input"]["command"], name="another call")
+    hook("PermissionRequest", "t7", "", tool="AskUserQuestion", name="question")
     hook("PreToolUse", "t1", "touch own", key="sk-sg-other", name="another key")
     model("end", [user, {"role": "assistant", "content": answer["content"]},
                   {"role": "user", "content": [{"type": "tool_result", "tool_use_id": call["id"], "content": "done"}]}])
