@@ -21,6 +21,8 @@ void tool_release(struct tool *t)
 	free(t->id);
 	free(t->cmd);
 	free(t->what);
+	free(t->name);
+	json_decref(t->input);
 	free(t);
 }
 
@@ -129,10 +131,7 @@ static void gate_tool_judge(struct flow *f, size_t i)
 		.name = "tool", .start = permission_start, .cancel = permission_cancel, .self = t
 	};
 	t->open = true;
-	t->kind = spec.kind;
-	t->what = spec.cmdline ? mem_strdup(spec.cmdline)
-		  : spec.path  ? mem_strdup(spec.path)
-			       : NULL;
+	tool_describe(t, &spec);
 	t->action = gate_submit(s->gate, &spec, &t->effector, &client);
 	strv_release(&spec.argv);
 }
@@ -286,14 +285,34 @@ uint64_t tools_allowed(const struct proxy *p, enum action_kind kind, const char 
 	return 0;
 }
 
-uint64_t tools_joined(const struct proxy *p, enum action_kind kind, const char *id,
-		      const char *what)
+/* A call with neither command nor path is the same if its tool and all of its input are. */
+static bool is_same_call(const struct tool *t, const struct action_spec *spec, const char *id)
 {
-	for (const struct tool *t = p->tools; what && t; t = t->next)
-		if (!t->open && t->what && t->kind == kind && !strcmp(t->what, what) &&
-		    (!*id || !*t->id || !strcmp(t->id, id)))
+	const char *what = spec->cmdline ? spec->cmdline : spec->path;
+	bool same_id = !strcmp(t->id, id);
+	if (t->kind != spec->kind || (*id && *t->id && !same_id))
+		return false;
+	if (what)
+		return t->what && !strcmp(t->what, what);
+	return *id && same_id && t->name && !strcmp(t->name, spec->tool) &&
+	       json_equal(t->input, spec->args);
+}
+
+uint64_t tools_joined(const struct proxy *p, const struct action_spec *spec, const char *id)
+{
+	for (const struct tool *t = p->tools; t; t = t->next)
+		if (!t->open && is_same_call(t, spec, id))
 			return t->action;
 	return 0;
+}
+
+void tool_describe(struct tool *t, const struct action_spec *spec)
+{
+	const char *what = spec->cmdline ? spec->cmdline : spec->path;
+	t->kind = spec->kind;
+	t->name = spec->tool ? mem_strdup(spec->tool) : NULL;
+	t->input = spec->args ? json_incref((json_t *)(uintptr_t)spec->args) : NULL;
+	t->what = what ? mem_strdup(what) : NULL;
 }
 
 void tools_forget(struct flow *f)

@@ -66,8 +66,7 @@ static void hook_submit(struct flow *f, struct action_spec *spec, const char *id
 	t->effector = (struct effector){
 		.name = "hook", .start = permission_start, .cancel = permission_cancel, .self = t
 	};
-	t->kind = spec->kind;
-	t->what = what ? mem_strdup(what) : NULL;
+	tool_describe(t, spec);
 	t->cmd = spec->kind == ACT_EXEC && what ? mem_strdup(what) : NULL;
 	t->open = t->asked = true;
 	f->asked = t;
@@ -157,7 +156,7 @@ static void hook_question(struct flow *f, bool waits)
 	json_t *args = json_object_get(f->req, "tool_input");
 	CLEANUP(free_ptr) char *id = hook_recall(f);
 	tool_spec(&spec, json_str(f->req, "tool_name", "tool"), args, NULL);
-	uint64_t before = tools_joined(p, spec.kind, id, spec.cmdline ? spec.cmdline : spec.path);
+	uint64_t before = tools_joined(p, &spec, id);
 	struct tool *open = open_entry(p, id);
 	if (!before && !waits)
 		hook_remember(f, id);

@@ -111,6 +111,8 @@ struct tool {
 	char *cmd; /* what it would run, as its agent wrote it; NULL: not a command */
 	enum action_kind kind;
 	char *what; /* the command or path; may be NULL */
+	char *name; /* of the tool, and its input; both may be NULL */
+	json_t *input;
 	struct effector effector;
 	uint64_t action;
 	bool open; /* its action is */
@@ -165,10 +167,11 @@ void tools_results(struct proxy *p, enum speak speak, const json_t *req);
 /* judged, and its result is awaited; 0: none */
 uint64_t tools_allowed(const struct proxy *p, enum action_kind kind, const char *id,
 		       const char *what);
-/* As tools_allowed, for a hook: the same command or path (@what NULL: none), and ids that don't
- * contradict each other, so that no approval answers for a second call. */
-uint64_t tools_joined(const struct proxy *p, enum action_kind kind, const char *id,
-		      const char *what);
+/* As tools_allowed, for a hook's question @spec: the same command, path, or input, and ids that
+ * don't contradict each other, so that no approval answers for a second call. */
+uint64_t tools_joined(const struct proxy *p, const struct action_spec *spec, const char *id);
+/* Keeps of @spec what tools_joined compares. */
+void tool_describe(struct tool *t, const struct action_spec *spec);
 /* For hooks: a call without a flow; its end; why it was refused (owned). tool_release frees what
  * was gone already. */
 struct tool *tool_add(struct proxy *p, const char *id);

@@ -46,7 +46,7 @@ asked() { "$sg" events "$file" --json 2>/dev/null | grep '"kind":"action.request
 withdrawn() { "$sg" events "$file" --json 2>/dev/null | grep '"kind":"action.cancel"' | grep -c '"how":"withdraw"'; }
 
 # --- joined with the proxy ---
-model '[{"bash":"touch asked"},{"text":"done"}]'
+model '[{"bash":"touch asked"},{"tool":"Lookup","args":{"command":"x","description":"d"}},{"text":"done"}]'
 scenario joined
 wait_for 60 is_held
 ok $? "the model's call is pending approval"
@@ -61,6 +61,8 @@ is "$(heard 'another call')" '{}' "nor is the same command of another call"
 is "$(heard question)" '{}' "a question to you is left to the agent's dialog"
 is "$(heard 'another key')" '{"status": 403}' "a key that is not this sandbox's is refused"
 is "$(asked asked)" 1 "one entry for the call"
+like "$(heard 'no command')" '"behavior": "allow"' "a call without a command is joined by its tool and input"
+is "$("$sg" events "$file" --json | grep '"kind":"action.requested"' | grep -c '"tool":"Lookup"')" 1 "it has one entry, too"
 is "$("$sg" events "$file" --json | grep '"kind":"agent.told"' | grep '"what":"hooks"' | grep -c '"step":"first"')" 1 "the first hook is recorded"
 
 # --- entries of their own ---

@@ -52,8 +52,13 @@ def joined():
     hook("PreToolUse", "t1", call["input"]["command"], name="another call")
     hook("PermissionRequest", "t7", "", tool="AskUserQuestion", name="question")
     hook("PreToolUse", "t1", "touch own", key="sk-sg-other", name="another key")
-    model("end", [user, {"role": "assistant", "content": answer["content"]},
-                  {"role": "user", "content": [{"type": "tool_result", "tool_use_id": call["id"], "content": "done"}]}])
+    said = [user, {"role": "assistant", "content": answer["content"]},
+            {"role": "user", "content": [{"type": "tool_result", "tool_use_id": call["id"], "content": "done"}]}]
+    answer = model("next", said)
+    call = [b for b in answer["content"] if b["type"] == "tool_use"][0]
+    hook("PermissionRequest", call["id"], call["input"]["command"], tool=call["name"], name="no command")
+    model("end", said + [{"role": "assistant", "content": answer["content"]},
+                         {"role": "user", "content": [{"type": "tool_result", "tool_use_id": call["id"], "content": "done"}]}])
 
 
 def asks():
