@@ -20,9 +20,24 @@ local function texts(line) -- the quoted strings of a line
   return list
 end
 
+-- wire/events.def lists them; a number in another directory's range would take one that it gives out later
+local RANGE = { record = { 1, 99 }, action = { 100, 199 }, sandbox = { 200, 299 }, proxy = { 300, 349 }, control = { 350, 399 },
+  supervisor = { 400, 699 } }
+local FIELDS_MAX = 128 -- as in src/wire/event_decode.c
+
+local function check_number(at, number)
+  local dir = at:match "([^/]*)/events%.def"
+  local range = RANGE[dir]
+  if not range then fail(at, "directory '%s' has no range of numbers: add one to RANGE in schema/events.lua", dir or "?") end
+  if number < range[1] or number > range[2] then
+    fail(at, "expected a number from %d to %d in this directory, got %d", range[1], range[2], number)
+  end
+end
+
 local function declare(at, kind, number, name)
   local d = { at = at, kind = kind, number = number, name = name, text = {}, fields = {}, by_name = {} }
   d.c = "ev_" .. name:gsub("%.", "_")
+  if kind == "event" then check_number(at, number) end
   local known = kind == "event" and events[number]
   if known then fail(at, "number %d is declared at %s", number, known.at) end
   for _, other in ipairs(order) do
@@ -84,6 +99,7 @@ local function check()
   for _, d in ipairs(order) do
     d.text = table.concat(d.text, " ")
     if d.text == "" then fail(d.at, "'%s' has no text", d.name) end
+    if #d.fields > FIELDS_MAX then fail(d.at, "'%s' has more than %d fields", d.name, FIELDS_MAX) end
     for _, f in ipairs(d.fields) do
       f.text = table.concat(f.text, " ")
       if f.text == "" then fail(f.at, "field '%s' has no text", f.name) end
@@ -119,7 +135,10 @@ end
 
 local function upper(name) return (name:upper():gsub("%.", "_")) end
 
-local RESERVED = { default = true, ["in"] = false }
+local RESERVED = {} -- keywords of C
+for word in ([[auto bool break case char const continue default do double else enum extern false float for goto if inline int
+  long register restrict return short signed sizeof static struct switch true typedef union unsigned void volatile
+  while]]):gmatch "%a+" do RESERVED[word] = true end
 local function c_name(f) return RESERVED[f.name] and f.name .. "_" or f.name end
 
 local C_TYPE = { int = "int64_t", flag = "bool", str = "struct ev_text", bytes = "struct ev_text", json = "struct ev_text" }
