@@ -21,7 +21,7 @@ local sg = require "sandglass"
 sg.inside { agent = "own.lua", repo = "repo", terminal = { args = { "$1" } } }
 L
 	s=$("$sg" run -d --policy ask.lua run.lua 2>"$t/out" | grep -oE 's-[0-9a-z]+' | head -1)
-	[ -n "$s" ] || sed "s/^/# /" "$t/out"
+	[ -n "$s" ] || sed "s/^/# /" "$t/out" "$HOME"/.local/state/sandglass/supervisor.log
 	file=$(ls -t "$HOME"/.local/share/sandglass/sessions/*.glass | head -1)
 }
 held() { "$sg" state -S "$s" --json 2>/dev/null | python3 -c 'import json, sys
