@@ -330,8 +330,10 @@ static bool begins_token(const struct shape *s, const char *text, size_t len, si
 		return len >= least && !memcmp(text, s->begin, len);
 	if (memcmp(text, s->begin, begin) != 0)
 		return false;
-	if (!s->max)
-		return true; /* a private key, whose end has not come */
+	if (!s->max) { /* a private key: until its end has come */
+		const struct live_token key = { s->name, 0, begin };
+		return !live_token_whole(text, len, &key);
+	}
 	if (len - begin > s->max)
 		return false;
 	for (size_t i = begin; i < len; i++)

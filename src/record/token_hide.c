@@ -58,7 +58,7 @@ void token_hide_stream(struct record *r, struct buf *held, const void *bytes, si
 	size_t ready = token_hide_ready(held, at->stream, end);
 	while (from < ready && live_token_find(held->data, held->len, from, &t) && t.off < ready) {
 		size_t whole = live_token_whole(held->data, held->len, &t);
-		t.len = whole && t.off + whole <= ready ? whole : ready - t.off;
+		t.len = whole ? whole : ready - t.off;
 		CLEANUP(free_ptr)
 		char *instead = token_hide_name(r, t.shape, held->data + t.off, t.len);
 		buf_append(out, held->data + from, t.off - from);

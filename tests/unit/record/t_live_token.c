@@ -150,6 +150,7 @@ static void test_pieces(void)
 	is_int((int64_t)live_token_whole(key, strlen(key), &t), (int64_t)(strlen(key) - strlen("\nrest")), "it reaches to its last line");
 	is_int((int64_t)live_token_whole(key, 40, &t), 0, "which may not have come");
 	is_int((int64_t)live_token_pending(key, 40, 1), 40, "then it waits");
+	is_int((int64_t)live_token_pending(key, strlen(key), 1), 0, "text after a complete key does not wait");
 }
 
 int main(void)

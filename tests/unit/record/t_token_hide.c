@@ -47,6 +47,19 @@ static size_t wrong_splits(struct record *r, struct buf *tapped, const char *tex
 	return wrong;
 }
 
+/* How much of <text> is recorded while its action runs. */
+static size_t shown_at_once(struct record *r, struct buf *tapped, const char *text)
+{
+	json_t *b = json_object();
+	json_put_str(b, "kind", "exec");
+	uint64_t action = record_append_json(r, 100, 1, 5, 6, 0, b);
+	buf_reset(tapped);
+	record_output(r, action, STREAM_PTY, text, strlen(text));
+	size_t len = tapped->len;
+	record_output_end(r, action);
+	return len;
+}
+
 static size_t count_seen(struct session *s)
 {
 	CLEANUP(arena_release) struct arena a = ARENA_INIT;
@@ -80,6 +93,8 @@ int main(void)
 	is_int((int64_t)wrong_splits(r, &tapped, "ghp_short sk-ant- $ ", "ghp_short sk-ant- $ "), 0, "beginnings that are none stay");
 	is_int((int64_t)wrong_splits(r, &tapped, "ends with sk-ant-api03-aK3p", "ends with sk-ant-api03-aK3p"), 0,
 	       "also at the end of the action");
+	is_int((int64_t)shown_at_once(r, &tapped, block), (int64_t)strlen("a\n<secret:token-private-key-2>\nb\n"),
+	       "text after a private key does not wait for more");
 	json_t *b = json_object();
 	json_put_str(b, "text", line);
 	bool done = false;
