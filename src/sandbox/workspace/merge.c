@@ -317,6 +317,21 @@ static int make_wishes(struct merge_work *w, struct err *err)
 	return 0;
 }
 
+/* After a failure @why. A child that died couldn't restore what it had written: a new one does. */
+static void restore_half(const struct merge_opts *o, struct err *why)
+{
+	struct merge_opts again = *o;
+	struct err err = ERR_INIT, was = *why;
+	json_t *body = NULL;
+	again.stop = NULL; /* the cancellation of the merge isn't one of this */
+	if (o->dry || o->mode == MERGE_PATCH || !merge_stands(&again))
+		return;
+	if (merge_undo(&again, &body, &err) < 0)
+		err_set(why, was.code, "%.200s; can't restore the former state: %.200s", was.text,
+			err.text);
+	json_decref(body);
+}
+
 int merge_run(const struct merge_opts *o, struct merge_result *r, struct err *err)
 {
 	struct memstore *mem = memstore_new(o->store);
@@ -344,6 +359,7 @@ int merge_run(const struct merge_opts *o, struct merge_result *r, struct err *er
 	r->body = body;
 	work_release(&w, &mem);
 	if (rc < 0) {
+		restore_half(o, err);
 		merge_result_release(r);
 		return err_wrap(err, "merge");
 	}
@@ -409,9 +425,12 @@ static int undo_record(const struct merge_opts *o, size_t k, json_t **out, struc
 	CLEANUP(buf_release) struct buf b = BUF_INIT;
 	struct err why = ERR_INIT;
 	*out = NULL;
-	if (file_read(path, &b, MERGE_UNDO_MAX, &why) < 0)
+	if (file_read(path, &b, MERGE_UNDO_MAX, &why) == 0)
+		*out = json_parse(buf_cstr(&b), b.len, "the record of the merge", err);
+	else if (why.code == ERR_NOENT)
 		return 0;
-	*out = json_parse(buf_cstr(&b), b.len, "the record of the merge", err);
+	else
+		*err = why;
 	return 1;
 }
 
