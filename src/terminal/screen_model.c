@@ -84,6 +84,22 @@ static bool mostly_lines(const struct buf *b)
 	return nr > b->len / LINE;
 }
 
+/* Of @len bytes that become no cells, applies the modes: which screen is shown, is there a cursor. */
+static void feed_modes(struct screen_model *m, size_t len)
+{
+	CLEANUP(buf_release) struct buf change = BUF_INIT;
+	struct modes before = m->fed;
+	modes_feed(&m->fed, m->later.data, len);
+	if (!modes_quiet(&m->fed))
+		modes_feed(&m->fed, "\x18", 1);
+	if (!modes_quiet(&before))
+		buf_puts(&change, "\x18");
+	bool other = modes_alternate(&before) != modes_alternate(&m->fed);
+	modes_undo(&before, !other, &change);
+	modes_redo(&m->fed, other, &change);
+	vt_feed(m->vt, change.data, change.len);
+}
+
 /* Keeps the last lines of what is pending, from the start of a line or a sequence. */
 static void screen_model_forget(struct screen_model *m, size_t complete)
 {
@@ -94,11 +110,8 @@ static void screen_model_forget(struct screen_model *m, size_t complete)
 		screen_model_settle(m);
 		return;
 	}
+	feed_modes(m, at);
 	buf_drop(&m->later, at);
-	if (!modes_quiet(&m->fed)) {
-		modes_feed(&m->fed, "\x18", 1);
-		vt_feed(m->vt, "\x18", 1);
-	}
 }
 
 void screen_model_feed(struct screen_model *m, const void *bytes, size_t len)

@@ -87,9 +87,41 @@ static bool same_screen(unsigned seed)
 	return late.len == soon.len && !memcmp(late.data, soon.data, late.len);
 }
 
+/* 4 MB of lines with links, which are not plain, between <begin> and <end>. */
+static void flood_of_links(struct buf *painted, const char *begin, const char *end, bool each)
+{
+	struct screen_model *m = screen_model_new(24, 80);
+	screen_model_feed(m, "main\x1b[?1049hother", 17);
+	screen_model_settle(m);
+	screen_model_feed(m, begin, strlen(begin));
+	for (unsigned i = 0; i < 200; i++) {
+		CLEANUP(buf_release) struct buf lines = BUF_INIT;
+		while (lines.len < 20000)
+			buf_printf(&lines, "\x1b]8;;x\x1b\\line %u\x1b]8;;\x1b\\\r\n", i);
+		screen_model_feed(m, lines.data, lines.len);
+		if (each)
+			screen_model_settle(m);
+	}
+	screen_model_feed(m, end, strlen(end));
+	screen_model_paint(m, painted);
+	screen_model_free(&m);
+}
+
 int main(void)
 {
 	int same = 0;
+	static const struct {
+		const char *begin, *end;
+	} row[] = {
+		{ "\x1b[?1049l", "\x1b[?1049h\x1b[2Jagain\x1b[?1049l" },
+		{ "\x1b[?7l", "\x1b[1;75Hlonger than a row\r\n" },
+	};
+	for (size_t i = 0; i < sizeof(row) / sizeof(*row); i++) {
+		CLEANUP(buf_release) struct buf a = BUF_INIT, b = BUF_INIT;
+		flood_of_links(&a, row[i].begin, row[i].end, false);
+		flood_of_links(&b, row[i].begin, row[i].end, true);
+		ok(a.len == b.len && !memcmp(a.data, b.data, a.len), "modes that dropped lines of a flood set are kept (%zu)", i);
+	}
 	for (unsigned seed = 1; seed <= 30; seed++)
 		same += same_screen(seed);
 	ok(same == 30, "30 random outputs: dropped lines change no screen (%d)", same);
