@@ -360,16 +360,21 @@ static void prune_old_tell(const struct prune *p)
 	char *old = p->policy.by_size
 			    ? mem_strdup("")
 			    : mem_printf(" older than %lld days", (long long)p->policy.days);
-	fprintf(p->ctx->err, "sandglass: %zu session%s%s removed (%s)\n", p->nr,
-		p->nr == 1 ? "" : "s", old, names);
+	fprintf(p->ctx->err, "sandglass: %zu session%s%s removed (%s)\n", p->removed,
+		p->removed == 1 ? "" : "s", old, names);
 }
 
 void prune_old(struct cmd_ctx *ctx)
 {
 	struct prune p = { .ctx = ctx, .merged = true };
 	struct err err = ERR_INIT;
-	if (prune_policy_read(&p.policy, ctx, &err) < 0 || !prune_policy_any(&p.policy) ||
-	    session_files_list(&p.files, ctx->sessions, &err) < 0) {
+	int rc = prune_policy_read(&p.policy, ctx, &err);
+	bool any = rc == 0 && prune_policy_any(&p.policy);
+	if (any)
+		rc = session_files_list(&p.files, ctx->sessions, &err);
+	if (rc < 0)
+		cmd_tell_error(ctx, NULL, &err);
+	if (rc < 0 || !any) {
 		prune_policy_release(&p.policy);
 		return;
 	}
@@ -379,7 +384,9 @@ void prune_old(struct cmd_ctx *ctx)
 	for (size_t i = 0; i < p.files.nr; i++)
 		if (p.chosen[i] && cmd_prune_remove_one(ctx, &p.files.item[i], names, &err) < 0)
 			cmd_tell_error(ctx, NULL, &err);
-	if (p.nr && !ctx->quiet)
+		else
+			p.removed += p.chosen[i];
+	if (p.removed && !ctx->quiet)
 		prune_old_tell(&p);
 	prune_release(&p);
 }

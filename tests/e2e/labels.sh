@@ -139,6 +139,8 @@ is "$(would prune)" '' 'if they take more'
 policy '{ label = { "a b" }, days = 1 }'
 "$sg" prune -n >"$t/out" 2>&1
 is $? 2 'a setting of another form is refused'
+run --name four
+is "$? $(grep -c 'keep\.label' "$t/out") $(names | grep -cw three)" '0 1 1' 'and a run that ends names it, and removes nothing'
 policy '{ label = { "nightly" } }'
 "$sg" prune -n >"$t/out" 2>&1
 is $? 2 'a label alone removes nothing'
