@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "sessions/merge_intent.h"
 #include "sessions/merge_recover.h"
 #include "sessions/merge_text.h"
 #include "sessions/offline_priv.h"
@@ -66,12 +67,13 @@ static void offline_undo_say(struct again *g, json_t *list)
 /* Takes back what killed merges have left; of several commands, undo alone is enough for that. */
 static int offline_undo_recover(struct again *g, bool *done_out, struct err *err)
 {
-	json_t *left = merge_recover_look(g->read), *list = NULL;
-	int rc = 0;
+	/* a process of a killed merge may be writing still: else an older merge would be undone */
+	int rc = merge_intents_wait(session_id(g->read), err);
+	json_t *left = rc == 0 ? merge_recover_look(g->read) : NULL, *list = NULL;
 	*done_out = json_array_size(left) > 0;
 	json_decref(left);
 	if (!*done_out)
-		return 0;
+		return rc;
 	rc = again_write(g, err);
 	if (rc == 0)
 		rc = merge_recover(g->read, &list, err);

@@ -112,6 +112,21 @@ echo mine >>one/from-a
 is "$? $(cat one/from-a | xargs) $(events merge.undone) $(events merge.done)" '0 a mine 2 2' 'a merge takes the killed one back first; a file that you have changed since stays'
 is "$(grep -c 'a' err)" 1 'and names its sandboxes'
 
+# a process of the killed merge that may still write holds its intent: undo waits, and undoes nothing else
+session one
+"$sg" stop --now -S "$id" >out 2>&1
+wait_for 30 ended
+before=$(state)
+{ FAILPOINT=merge-several-one:2 "$sg" merge "$id" --all --apply </dev/null >out 2>&1; } 2>/dev/null
+half=$(state)
+exec 9<"$(ls "$HOME/.local/state/sandglass/merging/$id".*)"
+flock 9
+timeout 2 "$sg" undo "$id" >out 2>&1
+is "$? $(state)" "124 $half" 'undo waits while the intent is held'
+exec 9<&-
+"$sg" undo "$id" >out 2>&1
+is "$? $(state)" "0 $before" 'then it takes the merge back'
+
 # prune: the recording goes, the changes stay
 session one
 "$sg" stop --now -S "$id" >out 2>&1
