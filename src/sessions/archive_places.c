@@ -11,6 +11,7 @@
 #include "base/fd.h"
 #include "base/mem.h"
 #include "base/paths.h"
+#include "record/archive_reach.h"
 #include "record/catalog_forget.h"
 
 enum { LIST_MOST = 1 << 20 };
@@ -95,10 +96,26 @@ static int archive_list_edit(const char *list, const char *path, bool adds, bool
 	return file_write_atomic(list, now.data + 1, now.len - 1, 0600, err);
 }
 
+/* Sessions that go to the mount point of an archive that is away are hidden when it is back. */
+static int archive_not_away(const char *list, const char *archive, struct err *err)
+{
+	CLEANUP(buf_release) struct buf text = BUF_INIT;
+	CLEANUP(free_ptr) char *line = mem_printf("\n%s\n", archive);
+	struct err why = ERR_INIT;
+	if (archive_list_read(list, &text, err) < 0)
+		return -1;
+	if (!strstr(buf_cstr(&text), line) || archive_reach(archive, &why) == 0)
+		return 0;
+	return err_set(err, why.code,
+		       "%.400s\nMount the archive, or run 'sandglass archive --forget DIR' first.",
+		       why.text);
+}
+
 int archive_use(const char *dir, const char *archive, struct err *err)
 {
 	if (strchr(dir, '\n') || strchr(archive, '\n'))
 		return err_set(err, ERR_USAGE, "the path of an archive can't have a line break");
+	bool made = access(archive, F_OK) < 0;
 	if (dir_make(archive, 0700, err) < 0)
 		return -1;
 	CLEANUP(free_ptr) char *from = realpath(dir, NULL), *to = realpath(archive, NULL);
@@ -111,6 +128,11 @@ int archive_use(const char *dir, const char *archive, struct err *err)
 	CLEANUP(free_ptr)
 	char *users = path_join(to, "used-by"), *list = path_join(from, "archives");
 	CLEANUP(free_ptr) char *own = path_join(from, "archive");
+	if (archive_not_away(list, to, err) < 0) {
+		if (made)
+			(void)rmdir(to);
+		return -1;
+	}
 	if (archive_list_edit(users, from, true, NULL, err) < 0)
 		return -1;
 	return strcmp(own, to) ? archive_list_edit(list, to, true, NULL, err) : 0;

@@ -13,7 +13,8 @@
 
 /* Owned: those of @dir, except DIR itself. */
 void archive_places(const char *dir, struct strv *out);
-/* @dir uses @archive (made if it isn't there) from now on. Again does nothing. */
+/* @dir uses @archive (made if it isn't there) from now on. Again does nothing. ERR_NOENT, or the
+ * system's error: @dir uses it, but it is away. */
 NODISCARD int archive_use(const char *dir, const char *archive, struct err *err);
 /* @dir no longer uses @archive, a path of its list: also one that is away. Drops the catalog of
  * @dir, which may hold words of it. ERR_NOENT: it isn't in the list. */

@@ -133,6 +133,9 @@ is "$first $? $(find "$t/twice" -name '*-twice*.glass' | wc -l)" '0 0 3' 'two ru
 mv "$t/par1" "$t/par1-away"
 mkdir "$t/par1"
 is "$("$sg" archive --list --json | jq -r 'select(.there == false).archive')" "$t/par1" 'an empty mount point is no archive'
+"$sg" archive three --force -o "$t/par1" >"$t/out" 2>&1
+[ $? != 0 ] && [ -z "$(ls -A "$t/par1")" ] && ls "$t"/sessions/*-three-*.glass >/dev/null
+ok $? 'nothing is moved there, where a mount would hide it'
 seq=$(sqlite3 -readonly "$t"/sessions/*-three-*.glass "SELECT min(seq) FROM event WHERE body LIKE '%kept words%'")
 "$sg" redact "three#$seq" --why test --yes >"$t/out" 2>&1
 [ $? != 0 ] && grep -q "$t/par1'" "$t/out" && ! grep -qa 'kept words' "$t"/sessions/*-three-*.glass
