@@ -65,8 +65,8 @@ void loop_job_run(struct loop *l, loop_fn *work, loop_fn *done, void *self);
  * before: a high one breaks programs that use select. */
 void proc_raise_descriptors(void);
 /* A child of ours that must never be forked from a big process: vfork. Its signals are at their
- * defaults and not blocked. @fds[i] becomes descriptor i in the child (borrowed; -1 = /dev/null). Fills the pid and a pidfd (owned by caller;
- * poll with loop_fd for its end). */
+ * defaults and not blocked. @fds[i] becomes descriptor i in the child (borrowed; -1 = /dev/null).
+ * Fills the pid and a pidfd (owned by caller; poll with loop_fd for its end). */
 NODISCARD int proc_spawn(const char *path, char *const argv[], char *const envp[], const int *fds,
 			 size_t nr_fds, int *pid_out, int *pidfd_out, struct err *err);
 /* Reaps; returns wait status as of waitid: exit code 0..255, or 256 + signal. */

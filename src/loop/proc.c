@@ -36,7 +36,8 @@ struct spawning {
 	int error;
 };
 
-/* Between vfork and exec: it has our memory, but its own descriptors, limits, and signals. */
+/* Between vfork and exec: the child has our memory, but its own descriptors, limits, and signals. It
+ * may call only async-signal-safe functions and change only @s. */
 static void spawn_exec(struct spawning *s)
 {
 	const struct sigaction by_default = { .sa_handler = SIG_DFL };
@@ -71,8 +72,8 @@ __attribute__((noinline)) static pid_t spawn_child(struct spawning *s)
 	if (pid < 0)
 		s->error = errno;
 	pthread_sigmask(SIG_SETMASK, &before, NULL);
-	if (pid > 0 && s->error)
-		waitpid(pid, NULL, 0);
+	while (pid > 0 && s->error && waitpid(pid, NULL, 0) < 0 && errno == EINTR)
+		;
 	return s->error ? -1 : pid;
 }
 
