@@ -89,7 +89,7 @@ static int hostfile_make_parents(int root, const char *path, size_t len, struct 
 static int write_link(int dir, const char *temp, const void *bytes, size_t nr, struct err *err)
 {
 	CLEANUP(free_ptr) char *target = mem_strndup(bytes, nr);
-	return symlinkat(target, dir, temp) < 0 ? err_sys(err, "cannot write the link") : 0;
+	return symlinkat(target, dir, temp) < 0 ? err_sys(err, "can't write the link") : 0;
 }
 
 static int write_file(int dir, const char *temp, const struct ws_state *s, const void *bytes,

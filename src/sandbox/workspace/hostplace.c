@@ -51,7 +51,7 @@ static int put_plainly(int dir, const char *temp, const char *name, const struct
 {
 	if (!hostplace_holds(dir, name, was))
 		return place_taken(err);
-	return renameat(dir, temp, dir, name) < 0 ? err_sys(err, "cannot write") : 0;
+	return renameat(dir, temp, dir, name) < 0 ? err_sys(err, "can't write") : 0;
 }
 
 static int put_new(int dir, const char *temp, const char *name, const struct stat *was,
@@ -62,7 +62,7 @@ static int put_new(int dir, const char *temp, const char *name, const struct sta
 	if (errno == EEXIST)
 		return place_taken(err);
 	return not_supported() ? put_plainly(dir, temp, name, was, err)
-			       : err_sys(err, "cannot write");
+			       : err_sys(err, "can't write");
 }
 
 /* The other process's version, now @temp, returns to its place. */
@@ -80,12 +80,12 @@ static int put_over(int dir, const char *temp, const char *name, const struct st
 	if (renameat2(dir, temp, dir, name, RENAME_EXCHANGE) < 0) {
 		int rc = errno == ENOENT   ? place_taken(err)
 			 : not_supported() ? put_plainly(dir, temp, name, was, err)
-					   : err_sys(err, "cannot write");
+					   : err_sys(err, "can't write");
 		return put_failed(dir, temp, rc);
 	}
 	if (!hostplace_holds(dir, temp, was))
 		return put_back(dir, temp, name, err);
-	return unlinkat(dir, temp, 0) < 0 ? err_sys(err, "cannot remove the old version") : 0;
+	return unlinkat(dir, temp, 0) < 0 ? err_sys(err, "can't remove the old version") : 0;
 }
 
 int hostplace_put(int dir, const char *temp, const char *name, const struct stat *was,
@@ -103,14 +103,14 @@ int hostplace_remove(int dir, const char *name, const struct stat *was, struct e
 		if (errno == ENOENT)
 			return 0;
 		if (!not_supported())
-			return err_sys(err, "cannot remove");
+			return err_sys(err, "can't remove");
 		if (!hostplace_holds(dir, name, was))
 			return place_taken(err);
-		return unlinkat(dir, name, 0) < 0 && errno != ENOENT ? err_sys(err, "cannot remove")
+		return unlinkat(dir, name, 0) < 0 && errno != ENOENT ? err_sys(err, "can't remove")
 								     : 0;
 	}
 	if (hostplace_holds(dir, temp, was))
-		return unlinkat(dir, temp, 0) < 0 ? err_sys(err, "cannot remove") : 0;
+		return unlinkat(dir, temp, 0) < 0 ? err_sys(err, "can't remove") : 0;
 	if (renameat2(dir, temp, dir, name, RENAME_NOREPLACE) < 0)
 		return err_sys(err, "was changed by another process just now; its version is '%s'",
 			       temp);

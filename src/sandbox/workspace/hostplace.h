@@ -1,5 +1,6 @@
-/* Puts a file in the place of another one, or takes one away, only if the place still holds what was
- * seen there: another process may write meanwhile. Used by the merge child only. */
+/* Replaces or removes a file only if it is still the version that was seen: another process may
+ * write meanwhile. A file system without an atomic exchange (NFS, FUSE) leaves a short moment between
+ * the comparison and the rename. Used by the merge child only. */
 #ifndef SANDBOX_WORKSPACE_HOSTPLACE_H
 #define SANDBOX_WORKSPACE_HOSTPLACE_H
 

@@ -1,16 +1,16 @@
 /* Merging a box's work back into the user's own repositories on the host.
  *
- * 1. What the sandbox changed (base to wanted view) is merged three-way, file by file, with
- *    the target's current file: equal to the base, or to what an earlier merge brought: taken; equal to the
- *    wanted: done already; else by lines; else a conflict. Nothing is ever overwritten. Untracked
- *    files of the user's are among them: one that changed on the host since the sandbox was opened
- *    is a conflict.
+ * 1. What the sandbox changed (base to wanted view) is merged three-way, file by file, with the
+ *    target's current file: equal to the base, or to what an earlier merge brought: taken; equal to
+ *    the wanted: done already; else by lines; else a conflict. Nothing is ever overwritten.
+ *    Untracked files of the user's are among them: one that changed on the host since the sandbox
+ *    was opened is a conflict.
  * 2. Never written: .git (in any spelling), the directories of other version control systems, files
  *    that the target ignores (unless they are asked for), content of which the recording has only
  *    the hash, FIFOs, sockets, devices.
  * 3. Order: objects and a new ref; then working files by temporary file and rename; then the index;
- *    then HEAD's branch. Several targets: all are prepared before any is written; if one cannot be
- *    finished, the finished ones are undone. A repository within a target (a submodule, or one that
+ *    then HEAD's branch. Several targets: all are prepared before any is written; if one can't be
+ *    finished, or a child dies, all are undone. A repository within a target (a submodule, or one that
  *    lies there) is a target of its own; a submodule's new commit becomes the commit that the
  *    repository around it names.
  * 4. A merge that is run again finds everything done and changes nothing. merge_undo takes back
@@ -181,7 +181,8 @@ NODISCARD int merge_history(const char *dir, unsigned commits, bool (*stop)(void
 			    json_t **out, struct err *err);
 
 enum { MERGE_CHILD_FD = 3 }; /* the socket of the child */
-/* The main of sandglass-git, the child: serves @sock until it is closed. @suspect: names that merge_history looks for; NULL = none. Returns the exit status. */
+/* The main of sandglass-git, the child: serves @sock until it is closed. @suspect: names that
+ * merge_history looks for; NULL = none. Returns the exit status. */
 int git_child_main(int sock, bool (*suspect)(const char *name, bool dir));
 
 #endif
