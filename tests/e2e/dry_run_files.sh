@@ -40,7 +40,7 @@ like "$("$sg" events "$s")" 'after: one ↵ TWO ↵ 2 ↵ three.*755' 'exactly t
 is $? 0 'the record verifies'
 
 begin edit nothere
-like "$("$sg" dry-run "$h" -S "$s" 2>&1)" "failed: .*stands nowhere in 'a.txt'" 'an edit without a match fails in the dry run'
+like "$("$sg" dry-run "$h" -S "$s" 2>&1)" "failed: .*in 'a.txt'" 'an edit without a match fails in the dry run'
 "$sg" deny "$h" -S "$s" >"$t/out" 2>&1
 wait_for 20 ended
 
