@@ -382,7 +382,7 @@ void speak_prompt(enum speak s, json_t *whole, const char *prompt)
 		json_put_str(m, "role", "system");
 		json_put_str(m, "content", prompt);
 		json_array_insert_new(list, 0, m);
-	} else if ((s == SPEAK_GEMINI || s == SPEAK_CODE_ASSIST) && req) {
+	} else if ((s == SPEAK_GEMINI || s == SPEAK_CODE_ASSIST) && json_is_object(req)) {
 		json_t *si = json_object_get(req, "systemInstruction");
 		if (!json_is_object(si))
 			json_put(req, "systemInstruction", si = json_object());

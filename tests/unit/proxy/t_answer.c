@@ -298,6 +298,19 @@ static void t_envelope(void)
 	json_decref(req);
 }
 
+/* A prompt that is added outside, to requests that no program of the vendor sends. */
+static void t_odd_envelope(void)
+{
+	static const char *const bodies[] = { "{\"request\":5}", "{\"request\":[]}", "{\"request\":\"x\"}", "{}" };
+	for (size_t i = 0; i < ARRAY_LEN(bodies); i++) {
+		struct err none = ERR_INIT;
+		CLEANUP(json_release) json_t *req = json_parse(bodies[i], strlen(bodies[i]), "body", &none);
+		CLEANUP(json_release) json_t *was = json_deep_copy(req);
+		speak_prompt(SPEAK_CODE_ASSIST, req, "mind");
+		ok(json_equal(req, was), "an envelope without a request stays as it is: %s", bodies[i]);
+	}
+}
+
 static void t_push(void)
 {
 	struct push p;
@@ -352,6 +365,7 @@ int main(void)
 	t_goes_on();
 	t_pieces();
 	t_envelope();
+	t_odd_envelope();
 	t_push();
 	return done_testing();
 }
