@@ -134,6 +134,9 @@ void flow_hides(struct flow *f, const char *name, const char *value, size_t len)
 void flow_begin(struct flow *f, const struct http_head *head);
 void flow_write(struct flow *f, const void *bytes, size_t len);
 void flow_end(struct flow *f, bool whole); /* the client's answer is over */
+/* Wipes the lines that were added to f->headers, once they were sent: a request that is sent again
+ * gets new ones. */
+void flow_drop_headers(struct flow *f);
 const char *route_name(const struct flow *f);
 /* Its action is over (from its done callback). true: so is the flow. */
 bool flow_action_over(struct flow *f);

@@ -364,13 +364,7 @@ static void model_flow_send_it(struct flow *f)
 		.idle_us = 300 * INT64_C(1000000),
 	};
 	f->call = tape_send(models_tape(s->models), f->path, &r, &on);
-	for (size_t i = f->nr_plain_headers; i < f->headers.nr; i++) {
-		explicit_bzero(f->headers.item[i], f->headers.len[i]);
-		free(f->headers.item[i]);
-	}
-	f->headers.nr = f->nr_plain_headers;
-	if (f->headers.item)
-		f->headers.item[f->headers.nr] = NULL;
+	flow_drop_headers(f);
 }
 
 static void model_flow_start(void *self, struct action *a)

@@ -146,6 +146,7 @@ static void on_known(struct flow *f, const char *why)
 		.body_len = f->body.len,
 	};
 	f->call = tape_send(models_wire(s->models), f->path, &r, &on);
+	flow_drop_headers(f);
 }
 
 static void plain_flow_start(void *self, struct action *a)

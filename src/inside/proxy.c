@@ -197,6 +197,17 @@ static void wipe_headers(struct flow *f)
 	strv_release(&f->headers);
 }
 
+void flow_drop_headers(struct flow *f)
+{
+	for (size_t i = f->nr_plain_headers; i < f->headers.nr; i++) {
+		explicit_bzero(f->headers.item[i], f->headers.len[i]);
+		free(f->headers.item[i]);
+	}
+	f->headers.nr = f->nr_plain_headers;
+	if (f->headers.item)
+		f->headers.item[f->headers.nr] = NULL;
+}
+
 void flow_free(struct flow *f)
 {
 	for (struct flow **at = &f->proxy->all->flows; *at; at = &(*at)->next)

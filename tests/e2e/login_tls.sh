@@ -73,6 +73,15 @@ is "$(grep -c refresh refreshes)" 1 "once"
 unlike "$seen" 'token-REAL|grant-' "the sandbox saw none of it"
 is "$(grep -rlaE 'token-REAL|grant-[0-9]' "$HOME/.local/share/sandglass" "$HOME/.local/state" "$XDG_RUNTIME_DIR" tree repo 2>/dev/null | wc -l)" 0 "no token is in a recording, a sandbox, a repository"
 
+# --- a token that the vendor refuses on a path beside the model: replaced, and none of the refusal comes inside ---
+login 3600
+printf revoked >server/valid
+agent
+is "$(from "$seen" 'v["account"][0]')" 200 "a refused token is replaced outside"
+is "$(grep -c accounts server/requests) $(grep accounts server/requests | grep -c '"good": true')" '2 1' "the request is sent again, with the new one"
+is "$(grep -c refresh refreshes)" 1 "which the vendor's program got"
+unlike "$seen" 'token-REAL|grant-' "the sandbox saw none of it"
+
 # --- a resumed session has another authority ---
 login 3600
 touch repo/wait
