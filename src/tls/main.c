@@ -15,7 +15,7 @@
 #include "wire/frame.h"
 #include "wire/tls.h"
 
-enum { LOST = 1, MISUSED = 2, LINGER_MS = 1000 };
+enum { LOST = 1, MISUSED = 2, LIMIT_MS = 1000 };
 
 struct tls_server {
 	struct authority *authority;
@@ -89,14 +89,14 @@ static void tls_serve(struct tls_server *s)
 		wants[0] = (struct pollfd){ .fd = TLS_FD, .events = POLLIN };
 		for (size_t i = 0; i < nr; i++) {
 			pump_wants(s->pump[i], &wants[1 + 2 * i], &wants[2 + 2 * i]);
-			if (pump_lingers(s->pump[i]))
-				timeout = LINGER_MS;
+			if (pump_limited(s->pump[i]))
+				timeout = LIMIT_MS;
 		}
 		if (poll(wants, 1 + 2 * nr, timeout) < 0)
 			continue;
 		for (size_t i = 0; i < nr; i++)
 			if ((wants[1 + 2 * i].revents || wants[2 + 2 * i].revents ||
-			     pump_lingers(s->pump[i])) &&
+			     pump_limited(s->pump[i])) &&
 			    tls_move(s, i) < 0)
 				return;
 		tls_forget_ended(s);

@@ -9,7 +9,8 @@
 #include "base/fd.h"
 #include "base/mem.h"
 
-enum { SIDE_MAX = 64 << 10, LINGER_US = 2000000 };
+/* How long a program may take: for the handshake, to read something, to close after the end. */
+enum { SIDE_MAX = 64 << 10, SHAKE_US = 10000000, TAKE_US = 60000000, LINGER_US = 2000000 };
 
 struct pump {
 	uint64_t id;
@@ -23,7 +24,7 @@ struct pump {
 	bool up_shut, down_shut; /* passed on */
 	bool up_lost;		 /* the supervisor reads no more: what still comes is dropped */
 	bool failed;
-	int64_t close_us; /* when it is closed although the sandbox hasn't; 0: not yet known */
+	int64_t close_us; /* when it is closed although the sandbox hasn't; 0: no limit */
 };
 
 /* --- shared ----------------------------------------------------------------------------------- */
@@ -81,6 +82,7 @@ int pump_new(struct pump **out, SSL_CTX *ctx, struct authority *a, uint64_t id, 
 	p->tls = tls;
 	p->plain = plain;
 	p->ssl = SSL_new(ctx);
+	p->close_us = clock_awake_us() + SHAKE_US;
 	*out = p;
 	if (p->ssl && authority_sign(a, p->ssl, host, err) == 0 && SSL_set_fd(p->ssl, tls) == 1) {
 		SSL_set_app_data(p->ssl, p);
@@ -150,7 +152,7 @@ static void pump_from_sandbox(struct pump *p)
 	}
 }
 
-static void pump_to_sandbox(struct pump *p)
+static void pump_write(struct pump *p)
 {
 	while (p->down.len && !p->failed) {
 		int n = SSL_write(p->ssl, p->down.data, (int)p->down.len);
@@ -160,11 +162,19 @@ static void pump_to_sandbox(struct pump *p)
 		}
 		buf_drop(&p->down, (size_t)n);
 	}
+}
+
+static void pump_to_sandbox(struct pump *p)
+{
+	size_t before = p->down.len;
+	pump_write(p);
+	if (!p->down_shut && (!p->close_us || p->down.len < before))
+		p->close_us = p->down.len ? clock_awake_us() + TAKE_US : 0;
 	if (p->down_eof && !p->down.len && !p->down_shut && !p->failed) {
 		p->down_shut = true;
 		SSL_shutdown(p->ssl);
 		shutdown(p->tls, SHUT_WR);
-		p->close_us = clock_mono_us() + LINGER_US;
+		p->close_us = clock_awake_us() + LINGER_US;
 	}
 }
 
@@ -209,6 +219,11 @@ static void pump_reason(const struct pump *p, struct err *err)
 		untrusted ? " (the program doesn't trust the session's certificate)" : "");
 }
 
+static bool pump_is_late(const struct pump *p)
+{
+	return p->close_us && clock_awake_us() >= p->close_us;
+}
+
 static bool pump_shake(struct pump *p, struct err *err)
 {
 	ERR_clear_error();
@@ -216,11 +231,15 @@ static bool pump_shake(struct pump *p, struct err *err)
 	if (rc == 1) {
 		p->ready = true;
 		p->tls_wants_write = false;
+		p->close_us = 0;
 		return true;
 	}
-	if (pump_goes_on(p, rc) && !p->up_eof)
+	if (!pump_goes_on(p, rc) || p->up_eof)
+		pump_reason(p, err);
+	else if (pump_is_late(p))
+		err_set(err, ERR_TIMEOUT, "TLS for %s: no handshake in time", p->host);
+	else
 		return true;
-	pump_reason(p, err);
 	return false;
 }
 
@@ -236,10 +255,10 @@ bool pump_move(struct pump *p, struct err *err)
 	pump_to_supervisor(p);
 	pump_from_supervisor(p);
 	pump_to_sandbox(p);
-	return !p->failed && !(p->down_shut && (p->up_eof || clock_mono_us() >= p->close_us));
+	return !p->failed && !(p->down_shut && p->up_eof) && !pump_is_late(p);
 }
 
-bool pump_lingers(const struct pump *p)
+bool pump_limited(const struct pump *p)
 {
 	return p->close_us != 0;
 }

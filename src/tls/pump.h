@@ -21,7 +21,8 @@ void pump_wants(const struct pump *p, struct pollfd *tls, struct pollfd *plain);
 /* Moves what can be moved. false: it is over; @err is set if it failed before its first plain
  * byte. */
 bool pump_move(struct pump *p, struct err *err);
-/* It is closed soon, whatever the sandbox does: move it every second. */
-bool pump_lingers(const struct pump *p);
+/* The sandbox's program has a time limit, so that it can't hold the connection: for the handshake,
+ * to read something, to close after the end. Move it every second. */
+bool pump_limited(const struct pump *p);
 
 #endif

@@ -119,7 +119,7 @@ int tls_lockdown_enter(struct err *err)
 	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0 || prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) < 0 ||
 	    prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0) < 0)
 		return err_sys(err, "can't give up privileges");
-	clock_mono_us(); /* nothing may have to be looked up later */
+	clock_awake_us(); /* nothing may have to be looked up later */
 	if (close_range(TLS_FD + 1, ~0U, 0) < 0)
 		return err_sys(err, "can't close other descriptors");
 	close(STDIN_FILENO);

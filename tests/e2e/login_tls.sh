@@ -46,7 +46,9 @@ request() { sed -n "$1p" server/requests; }
 login 3600
 like "$("$sg" login add codex --yes --json)" '"account":"me@example.org".*"account_id":"acc-1"' "added: whose it is"
 like "$("$sg" login ls --json)" '"plan":"plus".*"state":"valid"' "listed: its plan and state"
+touch repo/mute
 agent
+rm repo/mute
 is "$(from "$seen" 'v["account"]')" "[200, '{\"accounts\": [{\"id\": \"acc-1\"}]}']" "over https it gets its account"
 is "$(from "$seen" 'v["model"][0], v["plain"][0]')" '200 200' "and its model, with a compressed body and a plain one"
 is "$(from "$(request 1)" 'v["good"], v["account"]')" "True acc-1" "the vendor got the token and the program's own headers"
@@ -56,6 +58,7 @@ is "$(from "$seen" 'v["socket"][0]')" 426 "a WebSocket is turned down so that it
 is "$(from "$seen" '[v["hostile"][k][0] for k in ("other path", "own token", "other host inside")]')" '[403, 403, 403]' "other paths, other credentials, and other hosts inside are refused"
 like "$(from "$seen" 'v["hostile"]["other host"]')" '403' "another host has no way out"
 is "$(from "$seen" 'v["hostile"]["no trust"][0]')" ssl "a program without the certificate gets no connection"
+is "$(from "$seen" 'v["hostile"]["mute"]')" "['200', '']" "a program that doesn't begin TLS loses its connection"
 is "$(grep -c . server/requests)" 3 "none of that reached the vendor"
 like "$("$sg" events "$s" --json | grep '"kind":"super.warn"' | head -1)" "TLS for chatgpt.com" "a failed handshake is a warning of the session"
 is "$("$sg" events "$s" --json | grep -c '"kind":"proxy.refused"')" 5 "each refusal is recorded"
