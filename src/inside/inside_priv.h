@@ -131,6 +131,8 @@ void flow_end_action(struct flow *f, enum action_end end, json_t *body);
 void flow_fail(struct flow *f, int status, const char *why);
 /* From now on @value does not reach the client. */
 void flow_hides(struct flow *f, const char *name, const char *value, size_t len);
+/* Of an answer, to pass on. NULL: there is none, or it gives a credential back. */
+const char *flow_content_type(const struct flow *f, const struct http_head *head);
 void flow_begin(struct flow *f, const struct http_head *head);
 void flow_write(struct flow *f, const void *bytes, size_t len);
 void flow_end(struct flow *f, bool whole); /* the client's answer is over */

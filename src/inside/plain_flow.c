@@ -55,7 +55,7 @@ static void plain_flow_rewrite(struct flow *f)
 static void plain_flow_on_head(void *self, const struct http_head *head)
 {
 	struct flow *f = self;
-	const char *type = http_header(head, "content-type");
+	const char *type = flow_content_type(f, head);
 	f->status = head->status;
 	f->refused = head->status == 401 && f->token; /* none of it reaches the sandbox */
 	if (f->refused)

@@ -124,6 +124,12 @@ static bool is_coded(const struct http_head *head)
 	return coding && *coding && strcasecmp(coding, "identity") != 0;
 }
 
+const char *flow_content_type(const struct flow *f, const struct http_head *head)
+{
+	const char *type = http_header(head, "content-type");
+	return type && f->sent && secrets_within(f->sent, type, strlen(type)) ? NULL : type;
+}
+
 void flow_begin(struct flow *f, const struct http_head *head)
 {
 	struct strv lines = STRV_INIT;
@@ -132,7 +138,7 @@ void flow_begin(struct flow *f, const struct http_head *head)
 	if (!f->visit || http_begun(f->visit))
 		return;
 	flow_headers(f, head, &lines);
-	http_begin(f->visit, head->status, http_header(head, "content-type"),
+	http_begin(f->visit, head->status, flow_content_type(f, head),
 		   (const char *const *)lines.item);
 	strv_release(&lines);
 }

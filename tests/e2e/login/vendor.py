@@ -20,10 +20,12 @@ class Handler(http.server.BaseHTTPRequestHandler):
     def log_message(self, *_):
         pass
 
-    def give(self, status, body):
+    def give(self, status, body, type="application/json", headers={}):
         out = json.dumps(body).encode()
         self.send_response(status)
-        self.send_header("content-type", "application/json")
+        self.send_header("content-type", type)
+        for name, value in headers.items():
+            self.send_header(name, value)
         self.send_header("content-length", str(len(out)))
         self.end_headers()
         self.wfile.write(out)
@@ -32,6 +34,9 @@ class Handler(http.server.BaseHTTPRequestHandler):
         good = self.headers.get("authorization", "") == "Bearer " + read("valid")
         with lock, open(os.path.join(dir, "requests"), "a") as f:
             f.write(json.dumps({"path": self.path, "good": good, "account": self.headers.get("chatgpt-account-id")}) + "\n")
+        if good and self.path.endswith("/echo"):  # gives the token back wherever it can
+            token = read("valid")
+            return self.give(200, {"token": token}, "text/x; token=" + token, {"x-token": token, "location": "/?token=" + token})
         self.give(200 if good else 401, {"accounts": [{"id": self.headers.get("chatgpt-account-id")}]})
 
     def do_POST(self):
