@@ -282,10 +282,10 @@ void http_break(struct http_visit *v)
 int http_take(struct http_visit *v, struct buf *rest)
 {
 	int sock = v->sock;
-	if (v->state == DEAD)
-		v->tell = false;
-	if (v->state != BUSY || v->begun || v->out.len > v->sent)
+	if (v->state != BUSY || v->begun || v->out.len > v->sent) {
+		http_break(v); /* the owner has no other answer to this request */
 		return -1;
+	}
 	buf_append(rest, v->in.data, v->in.len);
 	http_server_die(v);
 	v->tell = false;

@@ -71,8 +71,8 @@ bool http_begun(const struct http_visit *v);	/* its stream has begun */
 void http_break(struct http_visit *v);
 /* Takes its connection for another protocol (http/websock_server.h): the socket, and in @rest the
  * bytes already received. @v is gone after, without gone(), and the server no longer owns the
- * connection. -1: the connection has gone (gone() will not be called), or an answer is being
- * sent. */
+ * connection. -1: the connection has gone, or ended here because an earlier answer was still on
+ * its way; gone() will not be called. */
 NODISCARD int http_take(struct http_visit *v, struct buf *rest);
 
 #endif

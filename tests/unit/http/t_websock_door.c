@@ -1,8 +1,12 @@
 /* WebSocket as a server: our own client on the other side, and a peer that breaks the rules. */
 #include "http/websock_server.h"
 
+#include <errno.h>
+
 #include "http/websock.h"
 #include "ws_peer.h"
+
+enum { BIG_LEN = 24 << 20 };
 
 struct house { /* a server that echoes */
 	struct http_server *http;
@@ -42,6 +46,11 @@ static void on_request(void *self, struct http_visit *v)
 	struct house *h = self;
 	const struct http_ask *ask = http_visit_ask(v);
 	const char *wrong = websock_server_wrong(ask);
+	if (!strcmp(ask->target, "/big")) {
+		CLEANUP(free_ptr) char *big = pattern(BIG_LEN);
+		http_reply(v, 200, "text/plain", NULL, big, BIG_LEN);
+		return;
+	}
 	if (!websock_server_asked(ask) || wrong)
 		http_reply(v, 426, "text/plain", NULL, wrong ? wrong : "", wrong ? strlen(wrong) : 0);
 	else
@@ -194,6 +203,30 @@ static void rules(void)
 	close_house(&h);
 }
 
+/* A client asks for another protocol before it has read the answer before: it doesn't wait without end. */
+static void too_early(void)
+{
+	struct house h = { 0 };
+	char b[4096];
+	bool over = false;
+	open_house(&h);
+	struct sockaddr_in a = { .sin_family = AF_INET, .sin_port = htons(http_server_port(h.http)), .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
+	static const char asks[] = "GET /big HTTP/1.1\r\nHost: x\r\n\r\n" ASKED;
+	int s = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	ok(connect(s, (struct sockaddr *)&a, sizeof(a)) == 0 && send(s, asks, sizeof(asks) - 1, 0) == sizeof(asks) - 1, "a big answer, not read");
+	for (int i = 0; i < 20; i++)
+		loop_turn(loop, 10);
+	for (int64_t until_us = clock_mono_us() + PATIENCE_S * 1000000; !over && clock_mono_us() < until_us;) {
+		ssize_t n = recv(s, b, sizeof(b), MSG_DONTWAIT);
+		over = !n || (n < 0 && errno != EAGAIN);
+		if (n < 0)
+			loop_turn(loop, 10);
+	}
+	ok(over && !h.door && !h.gone, "then the connection ends, and the owner has no part in it");
+	close(s);
+	close_house(&h);
+}
+
 /* The owner sends much and closes during a client's frame. Its second half arrives before the owner's output is
  * read. */
 static void much_before_goodbye(void)
@@ -237,6 +270,7 @@ int main(void)
 	goodbye(false);
 	goodbye(true);
 	rules();
+	too_early();
 	much_before_goodbye();
 	return end();
 }
