@@ -96,7 +96,7 @@ static void tls_serve(struct tls_server *s)
 			continue;
 		for (size_t i = 0; i < nr; i++)
 			if ((wants[1 + 2 * i].revents || wants[2 + 2 * i].revents ||
-			     pump_limited(s->pump[i])) &&
+			     pump_is_late(s->pump[i])) &&
 			    tls_move(s, i) < 0)
 				return;
 		tls_forget_ended(s);

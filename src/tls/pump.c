@@ -219,7 +219,7 @@ static void pump_reason(const struct pump *p, struct err *err)
 		untrusted ? " (the program doesn't trust the session's certificate)" : "");
 }
 
-static bool pump_is_late(const struct pump *p)
+bool pump_is_late(const struct pump *p)
 {
 	return p->close_us && clock_awake_us() >= p->close_us;
 }

@@ -22,7 +22,8 @@ void pump_wants(const struct pump *p, struct pollfd *tls, struct pollfd *plain);
  * byte. */
 bool pump_move(struct pump *p, struct err *err);
 /* The sandbox's program has a time limit, so that it can't hold the connection: for the handshake,
- * to read something, to close after the end. Move it every second. */
+ * to read something, to close after the end. */
 bool pump_limited(const struct pump *p);
+bool pump_is_late(const struct pump *p); /* the limit is over: move it */
 
 #endif
