@@ -14,7 +14,8 @@
 #include "loop/stream.h"
 #include "wire/tls.h"
 
-enum { START_MS = 10000 };
+/* QUEUE_MAX: bytes of frames that the process hasn't taken. Each holds two descriptors of ours. */
+enum { START_MS = 10000, QUEUE_MAX = 4 << 10 };
 
 struct tls_end {
 	struct super *s;
@@ -129,6 +130,10 @@ int tls_end_connect(struct super *s, int fd, const char *host, int *plain_out, s
 {
 	int sp[2];
 	struct tls_end *t = tls_end_of(s, err);
+	if (t && stream_queued(t->stream) > QUEUE_MAX) {
+		err_set(err, ERR_FULL, "too many connections at once");
+		t = NULL;
+	}
 	if (t && socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, sp) < 0) {
 		err_sys(err, "can't make a socket pair");
 		t = NULL;

@@ -65,15 +65,25 @@ static bool tls_route_greet(int fd)
 	return send(fd, line, sizeof(line) - 1, MSG_NOSIGNAL | MSG_DONTWAIT) == sizeof(line) - 1;
 }
 
+/* -1: the client has gone, or sent bytes that nobody would read. */
+static int tls_route_socket(struct proxy *p, struct http_visit *v, const char *host)
+{
+	CLEANUP(buf_release) struct buf early = BUF_INIT;
+	int fd = http_take(v, &early);
+	if (fd >= 0 && early.len) {
+		proxy_incident(p, "CONNECT", host, "the client didn't wait for the answer");
+		fd_close(&fd);
+	}
+	return fd;
+}
+
 static void tls_route_take(struct proxy *p, struct http_visit *v, const char *host)
 {
 	struct err err = ERR_INIT;
-	CLEANUP(buf_release) struct buf early = BUF_INIT;
-	int plain, fd = http_take(v, &early);
+	int plain, fd = tls_route_socket(p, v, host);
 	if (fd < 0)
 		return;
-	if (early.len || !tls_route_greet(fd)) {
-		proxy_incident(p, "CONNECT", host, "the client didn't wait for the answer");
+	if (!tls_route_greet(fd)) {
 		close(fd);
 		return;
 	}
@@ -97,9 +107,8 @@ void proxy_on_connect(void *self, struct http_visit *v)
 				 "the sandbox has no network, and no route has this name");
 		return;
 	}
-	CLEANUP(buf_release) struct buf early = BUF_INIT;
 	CLEANUP(free_ptr) char *name = mem_printf("%s:%u", host, port);
-	int fd = http_take(v, &early);
+	int fd = tls_route_socket(p, v, name);
 	if (fd >= 0)
 		net_connect(p->all->net, fd, name);
 }
