@@ -55,7 +55,11 @@ json_t *login_added(const char *name)
 	struct err none = ERR_INIT;
 	if (!login_kind_find(name) || file_read(path, &text, FILE_MAX, &none) < 0)
 		return NULL;
-	return json_parse(text.data, text.len, path, &none);
+	json_t *login = json_parse(text.data, text.len, path, &none);
+	if (json_is_object(login))
+		return login;
+	json_decref(login);
+	return NULL;
 }
 
 int login_keep(const char *name, const json_t *login, struct err *err)

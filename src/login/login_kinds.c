@@ -11,12 +11,19 @@
 
 enum { ACCOUNT_MAX = 4 << 20 };
 
+/* A time in units of @unit_us as the vendor's file has it. 0: it is no time. */
+static int64_t login_time_us(const json_t *o, const char *key, int64_t unit_us)
+{
+	int64_t us;
+	return __builtin_mul_overflow(json_int(o, key, 0), unit_us, &us) ? 0 : us;
+}
+
 /* --- Claude Code: ~/.claude/.credentials.json ------------------------------------------------- */
 
 static const char *claude_token(const json_t *own, int64_t *expires_us)
 {
 	const json_t *oauth = json_object_get(own, "claudeAiOauth");
-	*expires_us = json_int(oauth, "expiresAt", 0) * 1000;
+	*expires_us = login_time_us(oauth, "expiresAt", 1000);
 	return json_str(oauth, "accessToken", "");
 }
 
@@ -60,7 +67,7 @@ static const char *codex_token(const json_t *own, int64_t *expires_us)
 {
 	const char *token = json_str(json_object_get(own, "tokens"), "access_token", "");
 	CLEANUP(json_release) json_t *claims = jwt_claims(token);
-	*expires_us = json_int(claims, "exp", 0) * 1000000;
+	*expires_us = login_time_us(claims, "exp", 1000000);
 	return token;
 }
 
@@ -78,7 +85,7 @@ static void codex_describe(const json_t *own, json_t *login)
 
 static const char *gemini_token(const json_t *own, int64_t *expires_us)
 {
-	*expires_us = json_int(own, "expiry_date", 0) * 1000;
+	*expires_us = login_time_us(own, "expiry_date", 1000);
 	return json_str(own, "access_token", "");
 }
 
@@ -94,7 +101,7 @@ static const char *opencode_token(const json_t *own, int64_t *expires_us)
 {
 	const json_t *openai = json_object_get(own, "openai");
 	bool oauth = !strcmp(json_str(openai, "type", ""), "oauth");
-	*expires_us = json_int(openai, "expires", 0) * 1000;
+	*expires_us = login_time_us(openai, "expires", 1000);
 	return oauth ? json_str(openai, "access", "") : "";
 }
 
@@ -109,7 +116,7 @@ static void opencode_describe(const json_t *own, json_t *login)
 static const char *pi_token(const json_t *own, int64_t *expires_us)
 {
 	const json_t *codex = json_object_get(own, "openai-codex");
-	*expires_us = json_int(codex, "expires", 0) * 1000;
+	*expires_us = login_time_us(codex, "expires", 1000);
 	return json_str(codex, "access", "");
 }
 
