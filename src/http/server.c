@@ -573,6 +573,14 @@ void http_server_free(struct http_server **sp)
 	free(s);
 }
 
+size_t http_server_added(const struct http_server *s)
+{
+	size_t n = 0;
+	for (const struct http_visit *v = s->visits; v; v = v->next)
+		n += v->host && v->state != DEAD;
+	return n;
+}
+
 uint16_t http_server_port(const struct http_server *s)
 {
 	return s->port;

@@ -44,6 +44,7 @@ struct http_server *http_server_on(struct loop *l, int listener, size_t body_max
 /* Takes a connection that was accepted elsewhere, non-blocking. What it asks for with a path alone
  * has the authority @host. */
 void http_server_add(struct http_server *s, int sock, const char *host);
+size_t http_server_added(const struct http_server *s); /* such connections that are open */
 /* Ends all connections, without gone(). Not from a callback. */
 void http_server_free(struct http_server **s);
 uint16_t http_server_port(const struct http_server *s);

@@ -11,7 +11,9 @@
 #include "supervisor/core/call.h"
 #include "supervisor/net/super_net.h"
 
-enum { TLS_PORT = 443 };
+/* PROXY_MAX: connections of one proxy, so that no sandbox has all those of the session
+ * (TLS_CONNS_MAX). */
+enum { TLS_PORT = 443, PROXY_MAX = 64 };
 
 /* "HOST:PORT": a lower-case copy of HOST. 0: no port. */
 static char *tls_route_host(const struct http_ask *ask, unsigned *port_out)
@@ -99,7 +101,10 @@ void proxy_on_connect(void *self, struct http_visit *v)
 	unsigned port;
 	CLEANUP(free_ptr) char *host = tls_route_host(http_visit_ask(v), &port);
 	if (port == TLS_PORT && tls_route_named(p, host)) {
-		tls_route_take(p, v, host);
+		if (http_server_added(p->server) < PROXY_MAX)
+			tls_route_take(p, v, host);
+		else
+			tls_route_refuse(p, v, host, port, "too many connections at once");
 		return;
 	}
 	if (!p->all->net) {
