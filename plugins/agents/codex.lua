@@ -1,4 +1,4 @@
--- Codex. Its own sandbox is off: the box is the wall.
+-- Codex. Its own sandbox is off: sandglass isolates it.
 local launch = require "sandglass.inside.launch"
 local terminal = require "sandglass.inside.terminal"
 local certificate = require "sandglass.inside.certificate"

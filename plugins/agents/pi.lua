@@ -1,4 +1,4 @@
--- pi. It never asks anybody: the proxy is where its calls are judged. Its exit status says nothing about errors.
+-- pi. It never asks for approval: the proxy checks its calls against policy. Its exit status does not report errors.
 local p = require "sandglass.text".sg.json
 local terminal = require "sandglass.inside.terminal"
 local jwt = require "sandglass.inside.jwt"
@@ -37,7 +37,7 @@ return {
     },
   },
   terminal = {
-    again = { "--continue" }, kept = ".pi/agent/sessions", 
+    again = { "--continue" }, kept = ".pi/agent/sessions",
     argv = function(x)
       if not x.login then return terminal.words(x, "--provider", "sandglass", "--model", x.model) end
       if x.chosen then return terminal.words(x, "--provider", "openai-codex", "--model", x.model) end

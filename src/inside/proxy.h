@@ -17,8 +17,8 @@
  * 1. http://127.0.0.1:PORT/NAME/rest goes to the route NAME; a path without a route's name goes to
  *    the only model route.
  * 2. Model routes require the placeholder in place of the key, and nothing else. A request without
- *    it or with another one, and paths beyond those of speak_path, are refused (403) and recorded
- *    as proxy.refused.
+ *    it or with another one, and paths beyond those of speak_path and of the route's "allow", are
+ *    refused (403) and recorded as proxy.refused.
  * 3. A credential of the sandbox is never passed on; ours goes to the route's own host and nowhere
  *    else (no redirects).
  * 4. A request to a model is an action of kind model: latches, breakpoints, and budgets apply
@@ -35,7 +35,8 @@
  * 7. git: fetching is an action of kind connect. A push (git-receive-pack) is one of kind host,
  *    shown as the command "git push URL old..new:ref", and decided before a byte of it leaves.
  * 8. CONNECT NAME:443 of a route with "tls": TLS ends here (tls_end.h), and the requests inside are
- *    like http://NAME/... CONNECT to other hosts goes the sandbox's own way out, if it has one.
+ *    like http://NAME/... A connection on which no TLS begins, or whose client reads nothing, is
+ *    closed. CONNECT to other hosts uses the sandbox's own egress proxy, if it has one.
  * Loop thread only. */
 #ifndef INSIDE_PROXY_H
 #define INSIDE_PROXY_H

@@ -3,13 +3,10 @@
  * never runs a login of its own.
  *
  *  1. A login is a file of ours below the data directory (0600): which file of the vendor's it is,
- *  whose, which plan, and when its
- *     owner agreed to the use.
- *  2. A token that is about to expire, or that was refused, is refreshed by the vendor's program on
- *  the host, by one process at a
- *     time (flock), whatever the number of sandboxes; who waited finds the new one. A refresh that
- *     failed is not tried again for
- *     AGAIN_S, so that the vendor's server is not asked by all.
+ *     whose, which plan, and when its owner agreed to the use.
+ *  2. The vendor's program on the host refreshes a token that is about to expire or was refused: one
+ *     process at a time (flock), for all sandboxes. Others wait and find the new token. A refresh
+ *     that failed is not repeated for AGAIN_S, so that not each request asks the vendor's server.
  *  3. The vendor's file is only read. */
 #ifndef LOGIN_LOGIN_H
 #define LOGIN_LOGIN_H

@@ -97,7 +97,7 @@ s.shutdown(socket.SHUT_WR)
 time.sleep(float(sys.argv[2]))   # until he is let in
 s.close()
 P
-left() { closed | grep '"port":8001' | grep -q 'whoever came broke it off'; }
+left() { closed | grep '"port":8001' | grep -q 'the client closed the connection'; }
 for s in 0.5 2 5; do
 	python3 leave.py "$silent" $s
 	wait_for 5 left && break
