@@ -413,6 +413,7 @@ static int cmd_prune_choose_all(struct prune *p, struct err *err)
 			       "keep.days or keep.size.");
 	if (session_files_list(&p->files, ctx->sessions, err) < 0)
 		return -1;
+	p->merged = plain; /* as after a run: settings remove no work that you have not merged */
 	prune_begin(p);
 	if (!plain)
 		return cmd_word(ctx, 0) ? choose_named(p, err) : choose_by_age(p, err);

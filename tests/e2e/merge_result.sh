@@ -20,6 +20,9 @@ merge --apply --path n
 is "$(count merged) $(count left) $(rest)" '1 2 2' 'a part: one is merged, two are left'
 "$sg" prune --merged --older-than 0s --yes </dev/null >prune 2>&1
 is "$("$sg" ls --json | wc -l)" 1 'prune --merged leaves a session of which a part is merged'
+printf 'local c = require "sandglass.config"\nc.keep = { size = 1 }\nreturn c\n' >size.lua
+"$sg" prune --config size.lua --yes </dev/null >prune 2>&1
+is "$("$sg" ls --json | wc -l)" 1 'and so do the settings'
 merge --apply --path m
 is "$(rest)" 1 'another part: what the first brought counts'
 merge --apply
