@@ -57,7 +57,7 @@ assert(box:run "echo y >>n")
 L
 "$sg" run --no-tui --no-input own.lua </dev/null >log 2>&1
 merge --commits
-is "$(git -C own log --format='%an %s' -3 | tr '\n' ';')" 'sandglass sandglass: work of box box;Agent Two add n;Agent One add x;' "an agent's commits keep names and messages"
+is "$(git -C own log --format='%an %s' -3 | tr '\n' ';')" 'sandglass sandglass: work of sandbox box;Agent Two add n;Agent One add x;' "an agent's commits keep names and messages"
 like "$(git -C own log --format=%B -1 HEAD~2)" 'Because' 'the whole message'
 is "$(git -C own status --porcelain)" '' 'and the files follow'
 "$sg" undo </dev/null >undo 2>&1
