@@ -359,12 +359,22 @@ static void print_keys(struct config *c)
 	}
 }
 
+/* Is @name the setting, also as the file spells it: without the unit of its value? */
+static bool cmd_config_named(const char *setting, const char *name)
+{
+	size_t len = strlen(name);
+	if (strncmp(setting, name, len) != 0)
+		return false;
+	const char *unit = setting + len;
+	return !*unit || !strcmp(unit, "_bytes") || !strcmp(unit, "_us");
+}
+
 static int cmd_config_print_one(struct config *c, const char *name)
 {
 	const char *known[ARRAY_LEN(cmd_config_settings)];
 	for (size_t i = 0; i < ARRAY_LEN(cmd_config_settings); i++) {
 		known[i] = cmd_config_settings[i].name;
-		if (!strcmp(cmd_config_settings[i].name, name)) {
+		if (cmd_config_named(cmd_config_settings[i].name, name)) {
 			print_setting(c, &cmd_config_settings[i]);
 			return EXIT_DONE;
 		}

@@ -311,7 +311,7 @@ void unmerged_tell(struct cmd_ctx *ctx, const char *path)
 				session_id(s));
 			if (b->large)
 				fprintf(ctx->err,
-					"sandglass: sandbox %s: %zu of them larger than keep.file_bytes: only their hashes "
+					"sandglass: sandbox %s: %zu of them larger than keep.file: only their hashes "
 					"are left\n",
 					b->name, b->large);
 		}

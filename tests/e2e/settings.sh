@@ -30,6 +30,7 @@ L
 like "$("$sg" --config "$t/profiles.lua" config model)" 'anthropic:sonnet +\(user ' 'without --profile a file says what it says'
 like "$("$sg" --config "$t/profiles.lua" --profile ci config model)" 'scripted:demo +\(profile .*profiles.lua\)' '--profile: its part goes before'
 like "$("$sg" --config "$t/profiles.lua" --profile ci config)" 'keep.file_bytes +2097152' 'also within a table'
+like "$("$sg" --config "$t/profiles.lua" --profile ci config keep.file)" 'keep.file_bytes +2097152' 'the name in the file finds it'
 like "$("$sg" --config "$t/profiles.lua" --profile ci config)" 'keep.days +3 +\(user' 'of which the rest stays'
 like "$("$sg" --config "$t/profiles.lua" --profile ci config)" 'models.far.idle_us +2000000' 'a row of models'
 unlike "$("$sg" --config "$t/profiles.lua" --profile ci config)" 'hidden-value' 'values of variables are shown nowhere'

@@ -24,7 +24,7 @@ static void tell_missing(const struct tree_op *o)
 	CLEANUP(buf_release) struct buf names = BUF_INIT;
 	tree_change_names(&o->missing, &names);
 	super_box_warn(
-		o->t->s, o->t->id, "a larger keep.file_bytes in the configuration keeps more",
+		o->t->s, o->t->id, "a larger keep.file in the configuration keeps more",
 		"the recording lacks the contents of %zu file%s, so sandbox '%s' doesn't have them: %s",
 		o->missing.nr, o->missing.nr == 1 ? "" : "s", o->t->name, buf_cstr(&names));
 }
