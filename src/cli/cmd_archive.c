@@ -1,6 +1,7 @@
 /* sandglass archive: moves finished sessions into a directory by date, and back. */
 #include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -321,6 +322,15 @@ static int archive_list(struct cmd_ctx *ctx)
 	return EXIT_DONE;
 }
 
+/* A mistyped path must not become a new archive, as archive_use would make it. */
+static int archive_use_existing(struct cmd_ctx *ctx, const char *archive, struct err *err)
+{
+	CLEANUP(fd_close) int fd = open(archive, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (fd < 0)
+		return err_sys(err, "can't open the archive '%s'", archive);
+	return archive_use(ctx->sessions, archive, err);
+}
+
 int cmd_archive(struct cmd_ctx *ctx)
 {
 	struct archiving a = { .ctx = ctx,
@@ -335,7 +345,7 @@ int cmd_archive(struct cmd_ctx *ctx)
 	if (cmd_has(ctx, "list"))
 		return archive_list(ctx);
 	if (cmd_has(ctx, "use"))
-		return archive_use(ctx->sessions, cmd_opt(ctx, "use"), &err) < 0
+		return archive_use_existing(ctx, cmd_opt(ctx, "use"), &err) < 0
 			       ? cmd_fail(ctx, &err)
 			       : EXIT_DONE;
 	if (cmd_has(ctx, "forget"))

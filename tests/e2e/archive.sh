@@ -155,6 +155,8 @@ mkdir -m 700 "$t/elsewhere" "$t/home2" "$t/new"
 cp -rp "$t/sessions/archive" "$t/elsewhere/moved"
 rm -rf "$t/sessions"
 export HOME=$t/home2 SANDGLASS_SESSIONS=$t/new
+"$sg" archive --use "$t/elsewhere/mved" >"$t/out" 2>&1
+is "$? $("$sg" archive --list) $(ls "$t/elsewhere")" '2  moved' 'a directory that is not there is not made an archive'
 "$sg" archive --use "$t/elsewhere/moved" >"$t/out" 2>&1
 is "$? $("$sg" archive --list)" "0 $t/elsewhere/moved" 'a moved archive is taken into use'
 is "$(ids | grep -vc "$id")" "$(printf '%s\n' "$before" | wc -l)" 'ls lists its sessions'
