@@ -195,9 +195,9 @@ like "$("$sg" events eval --json | grep import.gap)" 'samples/bad_epoch_1.json: 
 size=$(stat -c %s "$t/one.eval")
 head -c $((size / 2)) "$t/one.eval" >"$t/half.eval"
 "$sg" import "$t/half.eval" --name half >"$t/out" 2>&1
-is "$?$(grep -c 'could be read as inspect: no line is whole' "$t/out")$(grep -c "^sandglass: " "$t/out")" 211 'half an archive, of its only sample: refused in one line'
+is "$?$(grep -c 'found nothing in the format inspect' "$t/out")$(grep -c "^sandglass: " "$t/out")" 211 'half an archive, of its only sample: refused in one line'
 "$sg" import "$t/other.zip" --name zip >"$t/out" 2>&1
-is "$?$(grep -c 'no eval log' "$t/out")" 21 'another archive is refused'
+is "$?$(grep -c 'not an eval log' "$t/out")" 21 'another archive is refused'
 "$sg" export atif -F atif -o "$t/again.atif" >/dev/null
 is "$(python3 "$here/exchange/check_atif.py" "$t/again.atif")" "$(python3 "$here/exchange/check_atif.py" "$t/one.atif")" 'ATIF of ATIF: the same counts'
 "$sg" export "one#$call" -F asciicast-v3 -o "$t/one.cast" >/dev/null

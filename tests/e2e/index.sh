@@ -35,7 +35,7 @@ lacks
 is $? 0 'by hand'
 is "$(cat "$t/out")" 's-f00001: search index complete' 'which says so'
 "$sg" index >"$t/out" 2>&1
-is "$? $(cat "$t/out")" '0 every index is whole' 'nothing is left to do'
+is "$? $(cat "$t/out")" '0 every index is intact' 'nothing is left to do'
 "$sg" search 'assertion' -n 50 -q >"$t/again"
 "$sg" search '失敗' kind:exec -n 1000 -q >>"$t/again"
 cmp -s "$t/with" "$t/again"

@@ -75,7 +75,7 @@ tmux_end tm
 tm -f /dev/null new-session -d -x 100 -y 30 "PAGER='$t/killed' '$t/caller'; sleep 1000"
 back "a terminal without a shell"
 tm send-keys '|'
-sees 'could not be run' "whoever is killed with the terminal in hand leaves it to us"
+sees "can't run" "whoever is killed with the terminal in hand leaves it to us"
 tm send-keys C-z
 sleep 0.5
 back "Ctrl-Z stops nothing where no shell could let it go on"

@@ -64,7 +64,7 @@ is "$(printf '%s\n' "$said" | grep -c '</project-file>')" 1 'which cannot leave 
 like "$said" '^- greet: How to greet people, politely\.' 'a skill is listed by name and description'
 is "$(printf '%s\n' "$said" | grep -n 'Say hello' | head -1 | cut -d: -f1 | wc -l)" 1 'its body is read on demand'
 unlike "$(printf '%s\n' "$said" | sed '/^user: /,$d')" 'Say hello' 'and is not in the prompt'
-like "$said" 'the folder is /workspace/.agents/skills/greet' 'it says where its files are'
+like "$said" 'directory is /workspace/.agents/skills/greet' 'it says where its files are'
 like "$said" 'hi from the skill' 'its script runs in the box'
 like "$(of agent.instructions)" "\"path\":\"AGENTS.md\",\"what\":\"instructions\",\"hash\":\"$hash\"" 'recorded by hash'
 like "$(of agent.skill)" '"name":"greet"' 'reading it is recorded'
@@ -131,17 +131,17 @@ hostile 'a link to itself' 'its links go round in a circle'
 make_it() { head -c 70000 /dev/zero | tr '\0' 'x' >bad/AGENTS.md; }
 hostile 'one that is too long' 'it is longer than 64 KiB'
 make_it() { printf 'a\377\376b\n' >bad/AGENTS.md; }
-hostile 'one that is no text' 'it is no UTF-8 text'
+hostile 'one that is no text' 'it is not UTF-8 text'
 make_it() { printf 'a\0b\n' >bad/AGENTS.md; }
-hostile 'one with a NUL' 'it is no UTF-8 text'
+hostile 'one with a NUL' 'it is not UTF-8 text'
 make_it() { mkfifo bad/AGENTS.md; }
-hostile 'a pipe' 'it is no regular file'
+hostile 'a pipe' 'it is not a regular file'
 make_it() { mkdir bad/AGENTS.md; }
-hostile 'a folder' 'it is no regular file'
+hostile 'a folder' 'it is not a regular file'
 make_it() { mkdir -p bad/.claude/skills/x && printf 'no front matter\n' >bad/.claude/skills/x/SKILL.md; }
 hostile 'a skill without a name' 'no name or no description'
 make_it() { mkdir -p bad/.claude/skills/x && printf -- '---\nname: y\ndescription: d\n---\n' >bad/.claude/skills/x/SKILL.md; }
-hostile 'a skill of another name' 'its name is not that of its folder'
+hostile 'a skill of another name' 'its name differs from its directory'
 make_it() { mkdir -p bad/.claude/skills && ln -s "$out_of_it" bad/.claude/skills/x && printf -- '---\nname: x\ndescription: a secret of the host\n---\n' >"$out_of_it/SKILL.md"; }
 hostile 'a skill that is a link out of the project' 'it leads out of the project'
 rm -rf bad
@@ -152,7 +152,7 @@ like "$(cat "$t/out")" 'HIDDEN CHARACTERS: 1' 'trust counts what cannot be seen'
 mkdir empty
 "$sg" trust empty >"$t/out" 2>&1 </dev/null
 ok $? 'a project that wants no trust'
-like "$(cat "$t/out")" 'nothing in empty that wants trust' 'reports it'
+like "$(cat "$t/out")" '^empty has nothing to trust' 'reports it'
 "$sg" trust nowhere >"$t/out" 2>&1 </dev/null
 is $? 2 'one that is not there is an error'
 

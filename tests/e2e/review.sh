@@ -80,7 +80,7 @@ keys r
 again() { "$sg" events "$id" --json | grep '"kind":"redo.ended"' | grep -q '"now":true.*"same":true\|"same":true.*"now":true'; }
 wait_for 15 again
 ok $? "r: it runs again in a box of its own, on the files of now"
-wait_for 5 shows 'own box'
+wait_for 5 shows 'own sandbox'
 ok $? "and stands there as such"
 git config --global diff.tool fake
 git config --global difftool.fake.cmd "cat \"\$LOCAL\" \"\$REMOTE\" >$t/compared"

@@ -25,7 +25,7 @@ out=$("$sg" test many.lua 2>&1 </dev/null)
 is $? 1 'without a golden list it fails'
 like "$out" "^1\.\.1" 'TAP: the plan'
 like "$out" '^not ok 1 - many.lua' 'and the result'
-like "$out" "no 'many.golden'.*--update" 'and what to do'
+like "$out" "'many.golden'.*--update" 'and what to do'
 [ -e many.golden ]
 is $? 1 'nothing is written'
 "$sg" test many.lua --update >out 2>&1 </dev/null
