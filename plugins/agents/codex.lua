@@ -56,7 +56,8 @@ return {
   host = "chatgpt.com",
   -- what its interface asks besides the model: its account, its plan, its limits
   route = { speak = "openai", tls = true, allow = {
-    "GET /backend-api/wham/*", "GET /backend-api/ps/*", "GET /backend-api/codex/models",
+    "GET /backend-api/wham/accounts/check", "GET /backend-api/wham/usage", "GET /backend-api/wham/settings/user",
+    "GET /backend-api/wham/security-setup", "GET /backend-api/wham/rate-limit-reset-credits", "GET /backend-api/ps/plugins/*",
   } },
   argv = function(x)
     local argv = { x.program, "exec" }
