@@ -35,6 +35,11 @@ sg.ask { text = "end", choices = { "on" } }
 """
 
 
+def text_of(value):
+    """Bytes that aren't UTF-8 travel as base64."""
+    return base64.b64decode(value["b64"]).decode(errors="backslashreplace") if isinstance(value, dict) else value
+
+
 class Session:
     def __init__(self, program, top, cases):
         self.program, self.top, self.next_id, self.asks = program, top, 1, []
@@ -84,7 +89,7 @@ class Session:
         while True:
             kind, got, body = self.receive()
             if kind == REPLY and got == at:
-                return body.get("result") if body["ok"] else None, None if body["ok"] else body["error"]["text"]
+                return (body.get("result"), None) if body["ok"] else (None, text_of(body["error"]["text"]))
 
     def wait_ask(self, start):
         """Until the script asks for @start; returns the rest of its text."""
