@@ -1,8 +1,12 @@
-/* Between super.c, super_policy.c, super_cmd.c and super_share.c. */
+/* Between super.c, super_options.c, super_policy.c, super_cmd.c and super_share.c. */
 #ifndef SUPERVISOR_SUPER_PRIV_H
 #define SUPERVISOR_SUPER_PRIV_H
 
 #include "luahost/luahost.h"
+
+/* --- super_options.c --- */
+json_t *super_options_event(const struct super_opts *o); /* of session.start; returns owned */
+void super_options_apply(struct super *s);		 /* ends the session if one is wrong */
 
 /* --- super_policy.c --- */
 /* Reads the policy files (system, user, project, named) through a Lua host, then calls @ready once.
