@@ -273,8 +273,8 @@ function Box:interpreter(language, o)
   return check.new(interpreter_mt, { id = proc.id, box = self, state = { proc = proc, name = name, engine = engine } })
 end
 
--- Takes the value or the error of structured code, which lies between NUL bytes, out of its output. Returns a function that gets
--- the output as it comes, and one that ends it: what it has found goes to `found`, the rest to fn(text, stream).
+-- Takes the value or the error of structured code, which is between NUL bytes, out of its output. Returns two functions: one
+-- receives each part of the output, the other ends it. Adds the value or error to `found`; passes other output to fn(text, stream).
 local function structured_output(found, fn)
   local held = { out = "", err = "" }   -- from the first NUL on
   local function hear(text, stream)

@@ -394,7 +394,7 @@ function M.find(t)
   fail("a tool is a name or what sg.tool gave, not a %s", check.type_of(t))
 end
 
--- The result of a tool as text for a model; chat: of the conversation that can read what is left out of it; may be nil.
+-- The result of a tool as text for a model. chat (may be nil): the conversation, which can read the omitted part later.
 function M.to_text(value, chat)
   if value == nil then return "done" end
   if type(value) == "string" and #value <= 2 * SHOWN and value:find "%[%.%.%. %d+ bytes left out" then return value end

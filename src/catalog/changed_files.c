@@ -11,7 +11,7 @@ enum { FILES_MOST = 300, FILES_BYTES_MOST = 16 << 10 };
 
 struct changed_files {
 	struct session *s;
-	json_t *paths, *snapshots; /* objects: what was seen */
+	json_t *paths, *snapshots; /* objects: those seen so far */
 	size_t bytes;
 	bool unknown;
 };

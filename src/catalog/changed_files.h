@@ -6,8 +6,8 @@
 #include "base/json.h"
 #include "record/read/session.h"
 
-/* An array of paths below their repositories, once each; null: unknown, or too many to keep. Returns
- * owned. */
+/* An array of paths below their repositories, once each; null: unknown, or too many to keep.
+ * Returns owned. */
 json_t *session_changed_files(struct session *s) NODISCARD;
 
 #endif

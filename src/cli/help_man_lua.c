@@ -143,7 +143,7 @@ void help_man_fields(struct buf *out, const char *file, const char *name)
 }
 
 static const char about_lua[] =
-	"A script runs from top to bottom. A call that waits suspends only its own coroutine, so many agents of one script run in\n"
+	"A script runs from top to bottom. A call that waits suspends only its own coroutine: many agents of one script run in\n"
 	"parallel. Failures outside the script return 'nil, err': err.code names the kind, tostring(err) is one line, and\n"
 	"assert(box:run \"make\") raises the error. A mistake in the script raises an error with its line.\n"
 	"\n"

@@ -52,7 +52,7 @@ static int proxy_answer(int fd, struct buf *head, struct err *err)
 	return 0;
 }
 
-/* Passes on what is there. false: that direction has ended. */
+/* Passes on the bytes available now. false: that direction has ended. */
 static bool pass_on(int from, int to, struct err *err)
 {
 	static char bytes[PIECE];

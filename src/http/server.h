@@ -41,8 +41,8 @@ NODISCARD int http_server_new(struct http_server **out, struct loop *l, const ch
  * NULL. */
 struct http_server *http_server_on(struct loop *l, int listener, size_t body_max,
 				   const struct http_server_ops *ops, void *self);
-/* Takes a connection that was accepted elsewhere, non-blocking. What it asks for with a path alone
- * has the authority @host. */
+/* Takes a connection that was accepted elsewhere, non-blocking. Its requests with a path alone have
+ * the authority @host. */
 void http_server_add(struct http_server *s, int sock, const char *host);
 size_t http_server_added(const struct http_server *s); /* such connections that are open */
 /* Ends all connections, without gone(). Not from a callback. */

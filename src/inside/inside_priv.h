@@ -115,10 +115,9 @@ struct tool {
 	json_t *input;
 	struct effector effector;
 	uint64_t action;
-	bool open; /* its action is */
-	bool asked,
-		withdrawn; /* the action is a hook's question and is open; somebody else answered */
-	bool gone;	   /* freed but for its action */
+	bool open;	       /* its action is */
+	bool asked, withdrawn; /* the action is a hook's question and is open; answered elsewhere */
+	bool gone;	       /* freed but for its action */
 };
 
 /* --- proxy.c --- */
@@ -193,7 +192,7 @@ uint64_t tools_caller(const struct proxies *all, const json_t *argv, const char 
 /* Unpacks the body, which came with Content-Encoding @coding (may be NULL), to at most @max bytes.
  * NULL, or why it can't be read (static). */
 const char *packed_body_open(struct flow *f, const char *coding, size_t max);
-/* The body was changed: it goes on plain. */
+/* The body was changed: sends it uncompressed. */
 void packed_body_changed(struct flow *f);
 
 /* --- hook_flow.c --- */

@@ -135,7 +135,7 @@ static void log_in_again(struct flow *f)
 	json_put_str(state, "why",
 		     "upstream refused the login: log in again with the vendor's program");
 	model_flow_append(f, EV_AGENT_STATE, state);
-	flow_refuse(f, 529, "the login on the host is no longer valid; log in again on the host");
+	flow_refuse(f, 529, "the login on the host expired; log in again on the host");
 	flow_end_action(f, END_FAILED, body);
 	flow_free(f);
 }

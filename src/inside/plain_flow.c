@@ -96,7 +96,7 @@ static void plain_flow_on_end(void *self, const struct http_end *end)
 		json_decref(body);
 		if (!flow_login_refused(f, on_known))
 			flow_fail(f, 529,
-				  "the login on the host is no longer valid; log in again there");
+				  "the login on the host expired; log in again on the host");
 		return;
 	}
 	json_put_int(body, "status", end->status);

@@ -4,7 +4,7 @@
  *
  *  1. A login is a file of ours below the data directory (0600): which file of the vendor's it is,
  *     whose, which plan, and when its owner agreed to the use.
- *  2. The vendor's program on the host refreshes a token that is about to expire or was refused: one
+ *  2. The vendor's program on the host refreshes a token that expires soon or was refused: one
  *     process at a time (flock), for all sandboxes. Others wait and find the new token. A refresh
  *     that failed is not repeated for AGAIN_S, so that not each request asks the vendor's server.
  *  3. The vendor's file is only read. */
@@ -17,8 +17,8 @@
 struct login_kind {
 	const char *name;
 	const char *file; /* of the vendor's, below HOME */
-	/* program and words that refresh it without a model call; NULL: there are none, and the user
-	 * runs `again` when the token has expired */
+	/* program and arguments that refresh it without a model call; NULL: the user runs `again`
+	 * when the token has expired */
 	const char *const *refresh;
 	const char *again; /* what a user types when it is gone */
 	/* variable with the address of a gateway that stands for the vendor's host; NULL none */

@@ -11,7 +11,7 @@
 
 enum { ACCOUNT_MAX = 4 << 20 };
 
-/* A time in units of @unit_us as the vendor's file has it. 0: it is no time. */
+/* A time in units of @unit_us as the vendor's file has it. 0: not a time. */
 static int64_t login_time_us(const json_t *o, const char *key, int64_t unit_us)
 {
 	int64_t us;

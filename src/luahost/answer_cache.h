@@ -24,9 +24,9 @@ void answer_cache_ask_anew(struct recorded *r);
 bool answer_cache_undone(const struct recorded *r, uint64_t box);
 
 /* The event of a call that is not an action (store.set, agent.start, agent.turn, agent.end,
- * tool.call, ask, box.open, session.labeled). The event has the number of the call as "call", so that a repeated
- * call finds it, whatever events came between. NULL: no event yet. @seq_out: of the event; its
- * body is borrowed. */
+ * tool.call, ask, box.open, session.labeled). The event has the number of the call as "call", so
+ * that a repeated call finds it, whatever events came between. NULL: no event yet. @seq_out: of the
+ * event; its body is borrowed. */
 const json_t *answer_cache_effect(const struct recorded *r, uint64_t call, uint16_t kind,
 				  uint64_t *seq_out);
 /* The same for a call of the script (luahost/call.c), and what puts its number into the body

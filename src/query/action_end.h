@@ -1,6 +1,6 @@
-/* How an action ended. One rule for every reader: a body that is redacted or can't be read says that
- * the action ended, and nothing about how. Such an action counts as ended, and neither as failed
- * nor as denied. */
+/* How an action ended. One rule for every reader: a body that is redacted or can't be read shows
+ * that the action ended, but not how. Such an action counts as ended, and neither as failed nor as
+ * denied. */
 #ifndef QUERY_ACTION_END_H
 #define QUERY_ACTION_END_H
 

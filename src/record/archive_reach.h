@@ -4,8 +4,8 @@
 
 #include "base/err.h"
 
-/* 0: the archive is there. ERR_NOENT, or the system's error: it is not, and nobody can tell what
- * it holds. An empty directory is one on which nothing is mounted: an archive in use has a file
+/* 0: the archive is there. ERR_NOENT, or the system's error: it is not, and its contents are
+ * unknown. An empty directory is one on which nothing is mounted: an archive in use has a file
  * used-by. @err names @place. */
 NODISCARD int archive_reach(const char *place, struct err *err);
 

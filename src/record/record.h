@@ -88,9 +88,9 @@ struct secrets *record_hidden(const struct record *r);
  * remembered. The rules of record_secret hold. */
 NODISCARD int record_honeytoken(struct record *r, const char *name, const char *value, size_t len,
 				struct err *err);
-/* From now on text with the shape of a live token (live_token.h) becomes "<secret:token-SHAPE-N>" in
- * output, and so does its value in all later events. A token that a program writes in pieces is
- * recorded when the next piece shows that it is none, or its action ends. */
+/* From now on text with the shape of a live token (live_token.h) becomes "<secret:token-SHAPE-N>"
+ * in output, and so does its value in all later events. A possible token at the end of a piece is
+ * recorded when the next piece shows that it is not a token, or when its action ends. */
 void record_hide_tokens(struct record *r);
 /* The honeytokens of a record, for objects_look. Returns owned; NULL without honeytokens. */
 struct secrets *record_honeytokens(const struct record *r);

@@ -13,7 +13,7 @@
 static struct strv schema_check_known;
 static pthread_once_t schema_check_once = PTHREAD_ONCE_INIT;
 
-/* Bytes of what stands in quotes at @p, with them; 1 without. */
+/* Length of the quoted text at @p, with its quotes; 1 without quotes. */
 static size_t quoted_len(const char *p)
 {
 	const char *end = *p == '\'' || *p == '"' || *p == '`' ? strchr(p + 1, *p) : NULL;

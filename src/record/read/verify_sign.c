@@ -235,7 +235,7 @@ static void report_anchors(struct verify *v, const struct anchors *outside,
 			   "no anchor of this session on this host (recorded elsewhere?)");
 }
 
-/* Is @path the file @beside, which is no outside witness even if the user names it? */
+/* Is @path the file @beside? That file is not an outside witness, even if the user names it. */
 static bool anchors_same_file(const char *path, const char *beside)
 {
 	struct stat a, b;
