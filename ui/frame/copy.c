@@ -69,19 +69,29 @@ static void command_text(struct ui *ui, const struct subject *on, struct buf *ou
 	sanitize_text(buf_cstr(&b), b.len, 0, out);
 }
 
+/* The end of each stream; the text itself names a beginning that is left out, or a stream that can't
+ * be read. */
 static void output_text(struct ui *ui, const struct subject *on, struct buf *out)
 {
 	struct source *s = ui_source(ui, on->source);
 	const struct model_action *act = s ? model_action(&s->model, on->action) : NULL;
 	CLEANUP(buf_release) struct buf b = BUF_INIT;
 	for (int stream = 1; act && stream <= 3; stream++) {
-		uint64_t size = session_output_size(s->session, on->action, stream);
+		uint64_t size = session_output_size(s->session, on->action, stream),
+			 from = size > OUTPUT_MAX ? size - OUTPUT_MAX : 0;
 		struct err err = ERR_INIT;
 		buf_reset(&b);
-		if (size > 0 && session_output(s->session, on->action, stream,
-					       size > OUTPUT_MAX ? size - OUTPUT_MAX : 0,
-					       OUTPUT_MAX, &b, &err) == 0)
+		if (size == 0)
+			continue;
+		if (from > 0)
+			buf_printf(out,
+				   "(%" PRIu64 " bytes before this: 'out %" PRIu64
+				   "' prints all of it)\n",
+				   from, on->action);
+		if (session_output(s->session, on->action, stream, from, OUTPUT_MAX, &b, &err) == 0)
 			sanitize_text(b.data, b.len, SANITIZE_RENDER, out);
+		else
+			buf_printf(out, "(%s)\n", err.text);
 	}
 }
 

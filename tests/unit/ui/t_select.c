@@ -286,6 +286,30 @@ static void much_more(void)
 	end();
 }
 
+/* A copy of a long output has its end, and names how much is before it. */
+static void long_copy(void)
+{
+	CLEANUP(buf_release) struct buf f = BUF_INIT;
+	unsigned long long before = 0, action = 0;
+	put_action(&f, "make");
+	put_output(&f, 5, "line", 40000);
+	begin_with(&f, "agent", 36, 120);
+	uint64_t size = session_output_size(s->session, 5, 1);
+	keys("yo");
+	const char *text = copied(), *rest = strchr(text, '\n');
+	is_int(sscanf(text, "(%llu bytes before this: 'out %llu'", &before, &action), 2, "a line names what is left out");
+	is_int((int64_t)action, 5, "of its action");
+	ok(rest && strlen(rest + 1) + before == size, "the rest is all of the end");
+	end();
+	buf_reset(&f);
+	put_action(&f, "make");
+	put_output(&f, 5, "line", 10);
+	begin_with(&f, "agent", 36, 120);
+	keys("yo");
+	is_int((int64_t)lines(copied()), 10, "a short one has its lines alone");
+	end();
+}
+
 /* A model's call: its words and the tools that it calls, not the bytes on the wire. */
 static void a_model(void)
 {
@@ -356,6 +380,7 @@ int main(void)
 	long_output();
 	meanwhile();
 	much_more();
+	long_copy();
 	a_model();
 	moved_away();
 	many_rows();
