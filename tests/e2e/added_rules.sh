@@ -62,6 +62,7 @@ like "$("$sg" state -S "$one" --json)" 'echo push main' 'what the rule does not 
 "$sg" defer "$b" --note 'ask ann first' -S "$one" >"$t/out" 2>&1
 is $? 0 'later, with a note'
 like "$("$sg" show "$one" --handoff 2>&1)" 'ask ann first' 'the handoff summary shows the note'
+like "$("$sg" show "$one" --handoff --json 2>&1)" '"script": ?"[^"]*six\.lua"' 'and names the script'
 "$sg" approve "$b" --note 'only this once' -S "$one" >"$t/out" 2>&1
 wait_for 20 other "$one" "$b"
 c=$(held "$one")

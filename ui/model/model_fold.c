@@ -491,7 +491,7 @@ static void model_fold_session_event(struct model *m, const struct event *ev, co
 	case EV_SESSION_START:
 		fold_text(&m->id, json_str(o, "id", ""));
 		fold_text(&m->name, json_str(o, "name", ""));
-		fold_bytes(&m->script, o, "script_path");
+		fold_bytes(&m->script, o, "script");
 		m->start_us = ev->ts_us;
 		m->start = ev->seq;
 		break;
