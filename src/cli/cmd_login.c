@@ -84,6 +84,12 @@ static int login_new(struct cmd_ctx *ctx, const struct login_kind *k)
 	return EXIT_DONE;
 }
 
+static void login_names(struct buf *out)
+{
+	for (size_t i = 0; login_kind_at(i); i++)
+		buf_printf(out, "%s%s", i ? ", " : "", login_kind_at(i)->name);
+}
+
 int cmd_login(struct cmd_ctx *ctx)
 {
 	const char *verb = cmd_word(ctx, 0), *name = verb ? cmd_word(ctx, 1) : NULL;
@@ -92,14 +98,13 @@ int cmd_login(struct cmd_ctx *ctx)
 		return name ? cmd_usage(ctx, "ls: unexpected argument: NAME") : login_list(ctx);
 	if (strcmp(verb, "add") != 0 && strcmp(verb, "rm") != 0)
 		return cmd_usage(ctx, "expected ls, add, or rm, got '%s'", verb);
+	CLEANUP(buf_release) struct buf names = BUF_INIT;
+	login_names(&names);
 	if (!name)
-		return cmd_usage(ctx,
-				 "missing argument: NAME (claude, codex, gemini, opencode, pi)");
+		return cmd_usage(ctx, "missing argument: NAME (%s)", buf_cstr(&names));
 	const struct login_kind *k = login_kind_find(name);
 	if (!k)
-		return cmd_usage(ctx,
-				 "unknown login '%s'; known: claude, codex, gemini, opencode, pi",
-				 name);
+		return cmd_usage(ctx, "unknown login '%s'; known: %s", name, buf_cstr(&names));
 	if (!strcmp(verb, "add"))
 		return login_new(ctx, k);
 	if (login_remove(name, &err) < 0)
