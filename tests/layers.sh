@@ -64,7 +64,7 @@ lauxlib.h|^src/script/
 lualib.h|^src/script/
 curl/|^src/http/
 archive.h|^src/(sandbox/container/tar|exchange/unzip)
-seccomp.h|^src/(sandbox|script|launcher|guest|tls)/
+seccomp.h|^src/(sandbox|launcher|guest)/|^src/base/confine\.h
 ncurses.h|^ui/term/term_curses\.c
 curses.h|^ui/term/term_curses\.c
 vterm.h|^ui/
