@@ -42,11 +42,17 @@ static void login_row(struct cmd_ctx *ctx, const json_t *login)
 
 static int login_list(struct cmd_ctx *ctx)
 {
+	size_t rows = 0;
 	for (size_t i = 0; login_kind_at(i); i++) {
 		CLEANUP(json_release) json_t *login = login_added(login_kind_at(i)->name);
-		if (login)
-			login_row(ctx, login);
+		if (!login)
+			continue;
+		login_row(ctx, login);
+		rows++;
 	}
+	if (rows == 0 && !ctx->json && !ctx->quiet)
+		fprintf(ctx->err,
+			"sandglass: login: no logins\nAdd one with 'sandglass login add NAME'.\n");
 	return EXIT_DONE;
 }
 

@@ -92,5 +92,5 @@ is "$(grep -rlaE 'token-REAL|grant-[0-9]' "$HOME/.local/share/sandglass" "$HOME/
 "$sg" search token-REAL >"$t/out" 2>&1
 unlike "$(cat "$t/out")" 's-' "search finds none"
 "$sg" login rm claude
-is "$("$sg" login ls | wc -l)" 0 "removed"
+is "$("$sg" login ls 2>"$t/err" | wc -l) $(wc -l <"$t/err")" '0 2' "removed; the empty list says how to add one"
 finish
