@@ -13,6 +13,7 @@
 #include "base/log.h"
 #include "base/paths.h"
 #include "base/text/json_stream.h"
+#include "record/read/session.h"
 #include "ui/console.h"
 #include "ui/line.h"
 #include "ui/frame/transport.h"
@@ -172,6 +173,23 @@ static int replay_main_parse(int argc, char **argv, struct options *o, struct er
 	return 0;
 }
 
+/* An event that the session doesn't have would show an empty or a false screen. */
+static int check_has_event(const char *path, uint64_t seq, struct err *err)
+{
+	struct session *s = NULL;
+	if (seq == 0)
+		return 0;
+	if (session_open(&s, path, err) < 0)
+		return -1;
+	uint64_t head = session_head(s);
+	session_close(&s);
+	if (seq > head)
+		return err_set(err, ERR_USAGE,
+			       "event %" PRIu64 " not found; the last event is %" PRIu64, seq,
+			       head);
+	return 0;
+}
+
 int main(int argc, char **argv)
 {
 	struct err err = ERR_INIT;
@@ -184,6 +202,8 @@ int main(int argc, char **argv)
 	hash_init();
 	setlocale(LC_CTYPE, "");
 	if (replay_main_parse(argc, argv, &o, &err) < 0)
+		return replay_main_fail(&err);
+	if (check_has_event(o.s.path, o.screen ? o.s.seq : o.c.at, &err) < 0)
 		return replay_main_fail(&err);
 	struct console_source src[CONSOLE_SOURCES];
 	for (size_t i = 0; i < o.s.nr_beside + 1; i++)

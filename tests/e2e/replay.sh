@@ -113,6 +113,13 @@ for wrong in '--at zz' '--screen -5' '--action 4x'; do
 	"$replay" $wrong "$file" </dev/null >"$t/out" 2>&1
 	like "$?$(cat "$t/out")" '^2.*expected the number of an event' "$wrong: one line, nothing shown"
 done
+last=$("$SANDGLASS" events "$file" --all --json | wc -l)
+for past in '--no-tui --at' '--screen --at' '--step --at'; do
+	"$SANDGLASS" replay "$file" $past $((last + 1)) </dev/null >"$t/out" 2>"$t/err"
+	is "$? $(wc -c <"$t/out") $(wc -l <"$t/err")" '2 0 1' "$past with an event that the session does not have"
+	"$SANDGLASS" replay "$file" $past "$last" </dev/null >"$t/out" 2>&1
+	is "$?" 0 "$past with its last event"
+done
 crashed=0
 for i in $(seq 12); do # a stretch is noise: whatever can be read is shown, or one line says why not
 	cp "$file" "$t/hurt.glass"
