@@ -165,7 +165,7 @@ void honeytoken_seen_forget(struct record *r, size_t mark);
 void honeytoken_seen_note(struct record *r, const char *where, const struct event *at);
 struct token_place {
 	int stream;
-	uint64_t off;	    /* in what is recorded */
+	uint64_t off;	    /* in the recorded stream */
 	size_t shown;	    /* bytes that stand for the token there; 0: the token itself */
 	struct event event; /* seq, agent, box and action of what held it */
 };

@@ -10,8 +10,7 @@ void prompt_feed(struct prompt *p, const void *bytes, size_t len)
 {
 	const char *s = bytes, *last;
 	size_t from = len > LOOKED_AT ? len - LOOKED_AT : 0;
-	if (len &&
-	    (last = memrchr(s + from, '\n', len - from))) /* what is before it is no prompt */
+	if (len && (last = memrchr(s + from, '\n', len - from))) /* a prompt starts after it */
 		from = (size_t)(last - s);
 	for (size_t i = from; i < len; i++) {
 		char c = s[i];

@@ -16,7 +16,7 @@ struct box_merge_opts {
 	bool ignored;
 	struct pick *pick;
 	const struct strv *leave; /* patterns of paths that stay out; may be NULL */
-	bool *left;		  /* of each of them: a path matched; NULL if there are none */
+	bool *left;		  /* of each of them: a path matched; NULL without patterns */
 };
 
 struct box_merge {

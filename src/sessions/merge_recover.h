@@ -1,6 +1,6 @@
 /* Merges that were killed between their first write and their events: taken back at the next merge
- * or undo, so that a step has all of its sandboxes or none. Blocking: worker thread, or a command of
- * its own. */
+ * or undo, so that a step has all of its sandboxes or none. Blocking: worker thread, or a command
+ * of its own. */
 #ifndef SESSIONS_MERGE_RECOVER_H
 #define SESSIONS_MERGE_RECOVER_H
 

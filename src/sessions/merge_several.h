@@ -28,7 +28,7 @@ struct merge_several {
  * only one. The result is filled in any case; -1: nothing was merged. */
 NODISCARD int merge_several_run(struct merge_several *m, struct session *s,
 				const struct strv *names, const json_t *opts, struct err *err);
-/* The events of @m and of what it recovered are committed. */
+/* The events of @m and of the merges it recovered are committed. */
 void merge_several_settled(struct merge_several *m);
 /* {"group","clean","between","both","boxes":[{"box","name","event",..body}]}; @event: of each. */
 json_t *merge_several_result(const struct merge_several *m, const uint64_t *event);

@@ -17,11 +17,11 @@ enum {
 
 struct screen_model {
 	struct vt *vt;
-	struct modes fed; /* where the parser is after what has been fed */
+	struct modes fed; /* state of the parser after all fed bytes */
 	struct buf later; /* not fed yet */
 	size_t begun;	  /* its last bytes are the start of a sequence, nothing else is left */
 	size_t drop_at;	  /* plain lines are dropped when @later has grown to it */
-	bool margins;	  /* set by what has been fed */
+	bool margins;	  /* set by the fed bytes */
 	int rows, cols;
 };
 
@@ -47,7 +47,7 @@ void screen_model_free(struct screen_model **m)
 	*m = NULL;
 }
 
-/* Returns how many bytes of what is left are complete sequences. */
+/* Returns how many of the remaining bytes are complete sequences. */
 static size_t screen_model_drop(struct screen_model *m, bool *margins)
 {
 	*margins = m->margins;
@@ -74,7 +74,7 @@ void screen_model_settle(struct screen_model *m)
 	m->begun = m->later.len;
 }
 
-/* Scrolling costs more than all else, and what has scrolled away is not shown. */
+/* Scrolling costs most, and lines that have scrolled away are not shown. */
 static bool mostly_lines(const struct buf *b)
 {
 	size_t nr = 0;
@@ -100,7 +100,7 @@ static void feed_modes(struct screen_model *m, size_t len)
 	vt_feed(m->vt, change.data, change.len);
 }
 
-/* Keeps the last lines of what is pending, from the start of a line or a sequence. */
+/* Keeps the last pending lines, from the start of a line or a sequence. */
 static void screen_model_forget(struct screen_model *m, size_t complete)
 {
 	size_t at = m->later.len - KEPT;

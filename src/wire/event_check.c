@@ -24,7 +24,7 @@ static void put_place(struct buf *out, const struct place *p)
 		buf_printf(out, "%s%s", p->up->up ? "." : "", p->name);
 }
 
-/* @want NULL: there is no such field. */
+/* @want NULL: the field is unknown. */
 static bool check_failed(struct buf *why, const struct place *p, const char *want)
 {
 	buf_puts(why, want ? "field '" : "unknown field '");

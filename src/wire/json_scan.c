@@ -140,7 +140,7 @@ static char *put_utf8(char *o, uint32_t c)
 	return o;
 }
 
-/* @out has room: no escape is shorter than what it stands for. */
+/* @out has room: no escape is shorter than its character. */
 static bool unescape_string(const char *p, const char *end, char *out, size_t *len)
 {
 	static const char from[] = "bfnrt", to[] = "\b\f\n\r\t";

@@ -1,6 +1,6 @@
 /* Reads JSON text in one pass without building values: what base/json.h accepts, and nothing else
- * (strict UTF-8, no lone surrogates, integers of 64 bits, at most 2048 values deep). Duplicate names
- * inside skipped values are not looked for. */
+ * (strict UTF-8, no lone surrogates, integers of 64 bits, at most 2048 values deep). Does not look
+ * for duplicate names inside skipped values. */
 #ifndef WIRE_JSON_SCAN_H
 #define WIRE_JSON_SCAN_H
 

@@ -5,7 +5,8 @@
  *   sandglass-guest --tool VERB ARGUMENT...  <input  >answer
  *
  *  1. Answer: u8 0 and the verb's answer; or u8 code (enum err_code, never 0) and a line of text.
- *     The exit status is 0 or 1. Rules 8, 10, 12, and 13 have no answer: they become or run a command, or pass bytes on.
+ *     The exit status is 0 or 1. Rules 8, 10, 12, and 13 have no answer: they become or run a
+ *     command, or pass bytes on.
  *  2. list ROOT          input: u64 digest (or nothing). answer: u64 digest, then, unless it equals
  *                        the given one, the manifest (wire/manifest.h). The digest names the
  *                        manifest as a whole.

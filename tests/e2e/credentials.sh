@@ -66,7 +66,7 @@ like "$(events | grep '"kind":"action.requested"' | grep '"git push"')" '"ref":"
 is "$(events | grep '"kind":"action.requested"' | grep '"git push"' | grep -c "\"old\":\"$was\"")" 1 "and where it stands"
 rules=rules.lua
 run "$work && git push -q origin HEAD:main; echo pushed \$?"
-like "$out" 'remote rejected.*denied by rule no-push: .*no user' "a rule over commands says so, too, and who pushes hears why"
+like "$out" 'remote rejected.*denied by rule no-push: .*no user' "a rule over commands denies it, too, and git prints the reason"
 : >log
 run "$work && B=\$GIT/app.git && for p in git-receive-pac%6b %67it-receive-pack git-receive-pack/ objects/info/packs; do
 	curl -sS -o /dev/null -w '%{http_code} ' -X POST --data-binary 0000 \$B/\$p; done

@@ -170,7 +170,7 @@ timeout 60 "$sg" run --no-tui --no-input --config conf.lua token.lua -- "$anthro
 like "$(cat log)" '"keys": \[null, "sk-REAL-7731", null\]' "a provider of the configuration may want its credential as a bearer token"
 row '"Bearer"'
 timeout 60 "$sg" run --no-tui --no-input --config conf.lua token.lua -- "$anthropic" >"$t/out" 2>&1 </dev/null
-like "$(cat "$t/out")" 'models.gateway.auth: expected a line like "Authorization: Bearer \{key\}"' "a line that holds no key is said"
+like "$(cat "$t/out")" 'models.gateway.auth: expected a line like "Authorization: Bearer \{key\}"' "a line without a key is an error"
 
 cat >env.lua <<'L'
 local sg = require "sandglass"

@@ -136,8 +136,8 @@ L
 for how in stream:3:deny rpc:2:all print:1:all; do
 	cli --agent ./bad.lua --control "${how%%:*}"
 	said=$(told)
-	is "$(grep -c '^odd | an invalid message: ' <<<"$said")" "$(cut -d: -f2 <<<"$how")" "${how%%:*}: each is told"
-	like "$said" "text \\| heard ${how##*:}" "${how%%:*}: and it goes on"
+	is "$(grep -c '^odd | an invalid message: ' <<<"$said")" "$(cut -d: -f2 <<<"$how")" "${how%%:*}: each is reported"
+	like "$said" "text \\| heard ${how##*:}" "${how%%:*}: and the session continues"
 done
 
 # --- one whose session is only told in its turn, and which dies there ---

@@ -75,10 +75,10 @@ tmux_end tm
 tm -f /dev/null new-session -d -x 100 -y 30 "PAGER='$t/killed' '$t/caller'; sleep 1000"
 back "a terminal without a shell"
 tm send-keys '|'
-sees "can't run" "whoever is killed with the terminal in hand leaves it to us"
+sees "can't run" "the console takes the terminal back from a killed pager"
 tm send-keys C-z
 sleep 0.5
-back "Ctrl-Z stops nothing where no shell could let it go on"
+back "Ctrl-Z stops nothing where no shell could continue it"
 for i in 1 2 3 4 5; do
 	tm send-keys '|'
 	tm send-keys :

@@ -38,13 +38,13 @@ one=$(nth 1) two=$(nth 2) three=$(nth 3)
 # --- the command line ---
 out=$("$sg" repeat "$id#$two" 2>err)
 is $? 1 "redo of a command that prints the time: differs"
-like "$(cat err)" 'the run lacks: environment values' "what the record lacks is told"
+like "$(cat err)" 'the run lacks: environment values' "values that the recording lacks are reported"
 like "$out" 'stdout +differs from line 5' "compared"
 "$sg" repeat "$id#$three" >again 2>err &
 redo=$!
 waits() { grep -q "waits for approval" err; }
 wait_for 20 waits
-ok $? "a second run that is held says so"
+ok $? "a second run reports its pending approval"
 like "$(cat err)" "sandglass approve [0-9]+ -S $id" "and what to type"
 [ ! -s again ]
 ok $? "nothing is compared meanwhile"
@@ -81,7 +81,7 @@ ok $? "r opens the two panes"
 wait_for 20 shows 'step 1 .*step 1'
 ok $? "both runs stand side by side"
 unlike "$(cat "$t/screen")" 'step 4 .*step 4' "the second one is shown while it runs"
-sees 'the run lacked: environment values' "with what it lacks"
+sees 'the run lacked: environment values' "with the missing values"
 wait_for 20 shows 'DIFFERS'
 ok $? "then they are compared"
 sees 'stdout +differs from line 5 ' "output"

@@ -22,10 +22,10 @@ SECONDS=0
 [ $SECONDS -lt 18 ]
 ok $? "a box that writes many files past its limit is stopped before it is done"
 said=$("$sg" events --json | grep '"kind":"note"')
-like "$said" 'small:.*true.*fits' "what fits is let be"
+like "$said" 'small:.*true.*fits' "a command within the limit is left alone"
 unlike "$said" 'big:.*never' "the command that went past it was killed"
-like "$said" 'after:.*goes on' "the box goes on when there is room again"
-like "$(cat "$t/out")" "sandbox 'full' is over its disk limit" "it is said on the screen"
+like "$said" 'after:.*goes on' "the sandbox continues when there is room again"
+like "$(cat "$t/out")" "sandbox 'full' is over its disk limit" "the screen reports it"
 like "$("$sg" show)" "warnings +sandbox 'full' is over its disk limit .*20 MB" "and in show"
 
 cat >"$t/large.lua" <<'L'

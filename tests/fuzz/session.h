@@ -35,7 +35,8 @@ static struct session *fuzz_session(void (*fill)(struct record *r))
 	setenv("HOME", fuzz_root, 1);
 	hash_init();
 	store_index_from(1); /* short sessions have no search index otherwise */
-	if (loop_new(&l, &err) < 0 || record_create(&r, l, fuzz_root, "fuzz", NULL, NULL, NULL, &err) < 0)
+	if (loop_new(&l, &err) < 0 ||
+	    record_create(&r, l, fuzz_root, "fuzz", NULL, NULL, NULL, &err) < 0)
 		abort();
 	CLEANUP(free_ptr) char *path = mem_strdup(record_path(r));
 	fill(r);

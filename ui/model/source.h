@@ -75,7 +75,7 @@ enum agent_state source_agent_state(const struct source *s, const struct model_a
 
 /* The body of event @seq; returns owned, NULL if there is none (gone, redacted). */
 json_t *source_body(struct source *s, uint64_t seq);
-/* The same as @d's struct, with its texts in @a; false: there is no such event, and @out is empty.
+/* The same as @d's struct, with its texts in @a; false: no event @seq, and @out is empty.
  * A redacted body gives an empty struct, too (wire/event_body.h). */
 bool source_decode(struct source *s, uint64_t seq, const struct event_desc *d, struct arena *a,
 		   void *out);

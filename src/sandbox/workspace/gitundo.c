@@ -112,8 +112,8 @@ static int undo_stage(struct target *t, const json_t *f, struct err *err)
 		       : 1;
 }
 
-/* Sets @ref (NULL: a detached HEAD) back to @old; null: it is removed. Nothing is to be done if the
- * merge was interrupted before it changed it. */
+/* Sets @ref (NULL: a detached HEAD) back to @old, or removes it if @old is null. Changes nothing if
+ * the merge was interrupted before it changed the ref. */
 static int undo_ref(struct target *t, const char *ref, const struct object_id *commit,
 		    const struct object_id *old, struct err *why)
 {

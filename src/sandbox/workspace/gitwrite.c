@@ -233,7 +233,7 @@ static int set_new_ref(struct target *t, struct err *err)
 				       t->ref);
 		}
 	}
-	t->ref_made = true; /* the record comes first: what it names and is not there is no harm */
+	t->ref_made = true; /* saved first: a recorded ref that was never made does no harm */
 	if (gitrecord_save(t, false, err) < 0 ||
 	    target_ref(t, t->ref, &t->ref_old, &t->commit, err) < 0) {
 		t->ref_made = false;

@@ -1,6 +1,6 @@
 /* Replaces or removes a file only if it is still the version that was seen: another process may
- * write meanwhile. A file system without an atomic exchange (NFS, FUSE) leaves a short moment between
- * the comparison and the rename. Used by the merge child only. */
+ * write meanwhile. A file system without an atomic exchange (NFS, FUSE) leaves a short moment
+ * between the comparison and the rename. Used by the merge child only. */
 #ifndef SANDBOX_WORKSPACE_HOSTPLACE_H
 #define SANDBOX_WORKSPACE_HOSTPLACE_H
 
@@ -12,10 +12,10 @@ enum { HOSTPLACE_TEMP = 48 };
 /* A name that nothing has, for a file beside those of the user. */
 void hostplace_temp(char out[HOSTPLACE_TEMP]);
 
-/* Are both the same version of one file? st_ino 0: there is none. */
+/* Are both the same version of one file? st_ino 0: no file. */
 bool hostplace_same(const struct stat *a, const struct stat *b);
-/* Renames @temp to @name in @dir. @was: what is to be there; st_ino 0: nothing. ERR_BUSY if there
- * is something else, which stays; @temp is then removed. */
+/* Renames @temp to @name in @dir. @was: the expected version; st_ino 0: no file. ERR_BUSY if
+ * another version is there, which stays; @temp is then removed. */
 NODISCARD int hostplace_put(int dir, const char *temp, const char *name, const struct stat *was,
 			    struct err *err);
 /* Removes the file or link @name. ERR_BUSY if it is another version, which stays. Missing is

@@ -10,9 +10,9 @@
  *    the hash, FIFOs, sockets, devices.
  * 3. Order: objects and a new ref; then working files by temporary file and rename; then the index;
  *    then HEAD's branch. Several targets: all are prepared before any is written; if one can't be
- *    finished, or a child dies, all are undone. A repository within a target (a submodule, or one that
- *    lies there) is a target of its own; a submodule's new commit becomes the commit that the
- *    repository around it names.
+ *    finished, or a child dies, all are undone. A repository within a target (a submodule or any
+ *    other) is a target of its own; a submodule's new commit becomes the commit that the repository
+ *    around it names.
  * 4. A merge that is run again finds everything done and changes nothing. merge_undo takes back
  *    what nobody has changed since, also what an interrupted try of the same merge wrote.
  * 5. The target's repository is opened in a child of ours (git_child_main): no hooks, no filter

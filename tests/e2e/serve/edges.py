@@ -265,7 +265,7 @@ def e2b():
     until(lambda: said(2), 5)   # each looks in its own time; who is not read may never come to his end
     run("true")
     got = rpc("filesystem.Filesystem/GetWatcherEvents", watcherId=late)
-    ok(got[1].get("code") == "data_loss" and " events were lost: at most 10000" in got[1]["message"], "who fetches events too late is told what is lost: %s" % str(got[1])[:90])
+    ok(got[1].get("code") == "data_loss" and " events were lost: at most 10000" in got[1]["message"], "a late fetch reports the lost events: %s" % str(got[1])[:90])
     ok(len(rpc("filesystem.Filesystem/GetWatcherEvents", watcherId=late)[1]["events"]) == 10000, "and gets the others")
     gone = threading.Thread(target=ask, args=("DELETE", one))
     gone.start()

@@ -37,7 +37,7 @@ static unsigned next_random(unsigned *seed)
 	return *seed >> 16 & 0x7fff;
 }
 
-/* Plain lines, with what may stand between them in the output of real programs. */
+/* Plain lines with the sequences that real programs write between them. */
 static void random_output(struct buf *b, unsigned seed, size_t len)
 {
 	static const char *const other[] = {

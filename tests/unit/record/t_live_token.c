@@ -95,7 +95,7 @@ static void test_shapes(void)
 		CLEANUP(free_ptr) char *line = mem_printf("TOKEN=\"%s\" and more", token);
 		bool found = live_token_find(line, strlen(line), 0, &t);
 		ok(cases[i].shape ? found && !strcmp(t.shape, cases[i].shape) : !found, "%s %s, %d more", cases[i].begin,
-		   cases[i].shape ? "is a token" : "is none", cases[i].len);
+		   cases[i].shape ? "is a token" : "is not a token", cases[i].len);
 	}
 	ok(live_token_shapes() >= 40, "%zu shapes", live_token_shapes());
 }
@@ -144,7 +144,7 @@ static void test_pieces(void)
 	}
 	is_int((int64_t)wrong, 0, "each beginning of a token waits");
 	is_int((int64_t)live_token_pending("x=ghp_a b", 9, 1), 0, "a blank ends it");
-	is_int((int64_t)live_token_pending("log", 3, 1), 0, "the end of a word is no beginning");
+	is_int((int64_t)live_token_pending("log", 3, 1), 0, "the end of a word does not begin a token");
 	is_int((int64_t)live_token_pending("a g", 3, 3), 0, "too little of a beginning does not wait");
 	ok(live_token_find(key, strlen(key), 0, &t), "a private key is found");
 	is_int((int64_t)live_token_whole(key, strlen(key), &t), (int64_t)(strlen(key) - strlen("\nrest")), "it reaches to its last line");

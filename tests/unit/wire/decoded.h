@@ -1,4 +1,4 @@
-/* A decoded body compared with what jansson reads of the same text, field by field, by the tables. */
+/* Compares a decoded body with jansson's reading of the same text, field by field by the tables. */
 #ifndef DECODED_H
 #define DECODED_H
 
@@ -13,7 +13,7 @@ struct decoded_list {
 	char *item;
 };
 
-/* What was encoded again lacks empty texts, and has an object in the place of an odd one of a list. */
+/* A body encoded again lacks empty texts, and has an object in place of an odd one of a list. */
 static bool decoded_again;
 
 static bool decoded_same_object(const struct event_desc *d, const char *s, const json_t *o);

@@ -1,4 +1,4 @@
-/* Bodies of events as structs: what is read, what is not, and that jansson reads the same. */
+/* Bodies of events as structs: valid and invalid ones, and that jansson reads the same. */
 #include "base/hash.h"
 #include "decoded.h"
 #include "tap.h"

@@ -1,4 +1,4 @@
-"""many.py HOST PORT COUNT AT_ONCE: so many requests through the proxy, so many of them open at once; prints how many answered."""
+"""many.py HOST PORT COUNT AT_ONCE: sends COUNT requests through the proxy, AT_ONCE of them at a time; prints how many answered."""
 import asyncio, sys
 
 host, port, count, at_once = sys.argv[1], *map(int, sys.argv[2:5])
