@@ -95,35 +95,41 @@ static void gemini_describe(const json_t *own, json_t *login)
 	json_put_str(login, "account", json_str(claims, "email", NULL));
 }
 
-/* --- OpenCode: ~/.local/share/opencode/auth.json, its entry for ChatGPT ------------------------- */
+/* --- OpenCode and pi: an entry for ChatGPT in a file of several logins -------------------------- */
 
+static const char *chatgpt_token(const json_t *entry, int64_t *expires_us)
+{
+	*expires_us = login_time_us(entry, "expires", 1000);
+	return json_str(entry, "access", "");
+}
+
+static void chatgpt_describe(const json_t *entry, json_t *login)
+{
+	json_put_str(login, "account_id", json_str(entry, "accountId", NULL));
+}
+
+/* ~/.local/share/opencode/auth.json; an entry of another type is an API key */
 static const char *opencode_token(const json_t *own, int64_t *expires_us)
 {
 	const json_t *openai = json_object_get(own, "openai");
-	bool oauth = !strcmp(json_str(openai, "type", ""), "oauth");
-	*expires_us = login_time_us(openai, "expires", 1000);
-	return oauth ? json_str(openai, "access", "") : "";
+	const char *token = chatgpt_token(openai, expires_us);
+	return strcmp(json_str(openai, "type", ""), "oauth") ? "" : token;
 }
 
 static void opencode_describe(const json_t *own, json_t *login)
 {
-	json_put_str(login, "account_id",
-		     json_str(json_object_get(own, "openai"), "accountId", NULL));
+	chatgpt_describe(json_object_get(own, "openai"), login);
 }
 
-/* --- pi: ~/.pi/agent/auth.json, its entry for ChatGPT ------------------------------------------ */
-
+/* ~/.pi/agent/auth.json */
 static const char *pi_token(const json_t *own, int64_t *expires_us)
 {
-	const json_t *codex = json_object_get(own, "openai-codex");
-	*expires_us = login_time_us(codex, "expires", 1000);
-	return json_str(codex, "access", "");
+	return chatgpt_token(json_object_get(own, "openai-codex"), expires_us);
 }
 
 static void pi_describe(const json_t *own, json_t *login)
 {
-	json_put_str(login, "account_id",
-		     json_str(json_object_get(own, "openai-codex"), "accountId", NULL));
+	chatgpt_describe(json_object_get(own, "openai-codex"), login);
 }
 
 /* Each asks its vendor for a new token without a call of a model. */
