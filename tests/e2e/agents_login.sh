@@ -53,15 +53,7 @@ vendors_pi() {
 vendors_codex() {
 	chatgpt
 	mkdir -p "$HOME/.codex"
-	python3 - >"$HOME/.codex/auth.json" <<'P'
-import base64, json, time
-def jwt(c): return ".".join(base64.urlsafe_b64encode(b).decode().rstrip("=") for b in (b'{"alg":"none"}', json.dumps(c).encode(), b"token-REAL-sig"))
-auth = {"chatgpt_plan_type": "plus", "chatgpt_account_id": "acc-1", "chatgpt_user_id": "user-1"}
-token = jwt({"exp": int(time.time() + 36000), "https://api.openai.com/auth": auth})
-open("vendor/valid", "w").write(token)
-print(json.dumps({"auth_mode": "chatgpt", "OPENAI_API_KEY": None, "tokens": {"id_token": jwt({"email": "me@example.org", "https://api.openai.com/auth": auth}),
-    "access_token": token, "refresh_token": "grant-REAL", "account_id": "acc-1"}}))
-P
+	python3 "$here/login/codex_auth.py" 36000 grant-REAL vendor/valid >"$HOME/.codex/auth.json"
 }
 # agent=what its prompt shows
 for row in 'claude=❯|for shortcuts' 'codex=Ask Codex to do anything' 'gemini=Type your message' 'opencode=Ask anything' 'pi=0\.0%/'; do

@@ -2,21 +2,10 @@
 # A vendor's login for agents in sandboxes: a placeholder inside, the token outside and for each request, one refresh
 # for all, an expired login. No token leaks.
 . "$(dirname "$0")/lib.sh"
-need_boxes
-need python3
-sg=$SANDGLASS pids=
-stop_vendor() { for p in $pids; do kill "$p" 2>/dev/null; done; end_all; }
-trap stop_vendor EXIT
-cd "$t" || exit 1
+. "$here/login/vendor.bash"
 unset ANTHROPIC_API_KEY
-export no_proxy=127.0.0.1,localhost VENDOR_LOG=$t/refreshes
-mkdir -p vendor/bin server repo "$HOME/.claude"
-cp "$here/login/claude" vendor/bin/
-PATH=$t/vendor/bin:$PATH
-python3 "$here/login/vendor.py" server >port & pids=$!
-wait_for 30 test -s port
-export VENDOR_URL=http://127.0.0.1:$(cat port) ANTHROPIC_BASE_URL=http://127.0.0.1:$(cat port)
-git -C repo init -q && echo one >repo/a && git -C repo add a && git -C repo commit -qm one
+vendor claude
+export ANTHROPIC_BASE_URL=$VENDOR_URL
 login() { # number of the token, seconds until it expires
 	printf 'token-REAL-%06d' "$1" >server/valid
 	printf 'grant-%d' "$1" >server/grant
@@ -28,15 +17,6 @@ P
 	: >refreshes
 	: >server/requests
 }
-agent() { # words...: what the agent saw in $seen, its session in $s
-	s=$("$sg" run --agent claude -i -d --repo repo -- "$@" 2>"$t/out")
-	wait_for 60 sh -c '"$1" events "$2" --json 2>/dev/null | grep -q "\"kind\":\"session.end\""' - "$sg" "$s"
-	rm -rf tree
-	"$sg" tree "$s" -o tree >/dev/null 2>&1
-	seen=$(cat tree/seen.json 2>/dev/null)
-}
-from() { python3 -c "import json, sys; v = json.loads(sys.argv[1]); print($2)" "$1"; }
-refreshes() { grep -c refresh refreshes; }
 
 # --- by name, with consent ---
 login 1 3600
@@ -88,7 +68,7 @@ is "$(sha256sum "$HOME/.claude/.credentials.json")" "$sum" "the vendor's file is
 like "$("$sg" login ls --json)" '"state":"expired"' "and listed as such"
 
 # --- nowhere ---
-is "$(grep -rlaE 'token-REAL|grant-[0-9]' "$HOME/.local/share/sandglass" "$HOME/.local/state" "$XDG_RUNTIME_DIR" tree repo 2>/dev/null | wc -l)" 0 "no token is in a recording, a sandbox, a repository"
+no_token_kept
 "$sg" search token-REAL >"$t/out" 2>&1
 unlike "$(cat "$t/out")" 's-' "search finds none"
 "$sg" login rm claude

@@ -2,45 +2,17 @@
 # A login of a vendor whose program insists on https: TLS for its host ends here, in a process of its own; a placeholder
 # inside, the token outside, the program's own bytes upstream, other hosts and paths refused.
 . "$(dirname "$0")/lib.sh"
-need_boxes
-need python3
+. "$here/login/vendor.bash"
 need zstd
-sg=$SANDGLASS pids=
-stop_vendor() { for p in $pids; do kill "$p" 2>/dev/null; done; end_all; }
-trap stop_vendor EXIT
-cd "$t" || exit 1
 unset OPENAI_API_KEY
-export no_proxy=127.0.0.1,localhost VENDOR_LOG=$t/refreshes
-mkdir -p vendor/bin server repo "$HOME/.codex"
-cp "$here/login/codex" vendor/bin/
-PATH=$t/vendor/bin:$PATH
-python3 "$here/login/vendor.py" server >port & pids=$!
-wait_for 30 test -s port
-export VENDOR_URL=http://127.0.0.1:$(cat port) SANDGLASS_CHATGPT_URL=http://127.0.0.1:$(cat port)
-git -C repo init -q && echo one >repo/a && git -C repo add a && git -C repo commit -qm one
+vendor codex
+export SANDGLASS_CHATGPT_URL=$VENDOR_URL
 login() { # seconds until it expires: a login of the vendor's own program
 	printf 'grant-1' >server/grant
-	python3 - "$1" >"$HOME/.codex/auth.json" <<'P'
-import base64, json, sys, time
-def jwt(claims):
-    return ".".join(base64.urlsafe_b64encode(b).decode().rstrip("=") for b in (b'{"alg":"none"}', json.dumps(claims).encode(), b"token-REAL-sig"))
-auth = {"chatgpt_plan_type": "plus", "chatgpt_account_id": "acc-1"}
-token = jwt({"exp": int(time.time() + float(sys.argv[1])), "https://api.openai.com/auth": auth})
-open("server/valid", "w").write(token)
-print(json.dumps({"auth_mode": "chatgpt", "OPENAI_API_KEY": None, "tokens": {"id_token": jwt({"email": "me@example.org", "https://api.openai.com/auth": auth}),
-    "access_token": token, "refresh_token": "grant-1", "account_id": "acc-1"}}))
-P
+	python3 "$here/login/codex_auth.py" "$1" grant-1 server/valid >"$HOME/.codex/auth.json"
 	: >refreshes
 	: >server/requests
 }
-agent() { # what the agent saw in $seen, its session in $s
-	s=$("$sg" run --agent codex -i -d --repo repo 2>"$t/out")
-	wait_for 60 sh -c '"$1" events "$2" --json 2>/dev/null | grep -q "\"kind\":\"session.end\""' - "$sg" "$s"
-	rm -rf tree
-	"$sg" tree "$s" -o tree >/dev/null 2>&1
-	seen=$(cat tree/seen.json 2>/dev/null)
-}
-from() { python3 -c "import json, sys; v = json.loads(sys.argv[1]); print($2)" "$1"; }
 request() { sed -n "$1p" server/requests; }
 
 login 3600
@@ -66,16 +38,16 @@ is "$("$sg" events "$s" --json | grep '"kind":"model.call"' | sed 's/.*"messages
 is "$(from "$seen" 'v["echo"][0], "token-REAL" in str(v["echo"])')" '200 False' "a vendor that gives the token back gives it to no sandbox"
 is "$(from "$seen" 'v["home"]["tokens"]["refresh_token"]')" none "the sandbox has no refresh token"
 unlike "$seen" 'token-REAL|grant-' "and no token"
-is "$(refreshes() { grep -c refresh refreshes; }; refreshes)" 0 "a token that is good is not refreshed"
+is "$(refreshes)" 0 "a token that is good is not refreshed"
 is "$(pgrep -f "$(dirname "$sg")/sandglass-tls" | wc -l)" 0 "the process that ends TLS ends with its session"
 
 # --- a token that expires: refreshed by the vendor's program, once ---
 login 30
 agent
 is "$(from "$seen" 'v["account"][0], v["model"][0]')" '200 200' "an expiring token is refreshed outside"
-is "$(grep -c refresh refreshes)" 1 "once"
+is "$(refreshes)" 1 "once"
 unlike "$seen" 'token-REAL|grant-' "the sandbox saw none of it"
-is "$(grep -rlaE 'token-REAL|grant-[0-9]' "$HOME/.local/share/sandglass" "$HOME/.local/state" "$XDG_RUNTIME_DIR" tree repo 2>/dev/null | wc -l)" 0 "no token is in a recording, a sandbox, a repository"
+no_token_kept
 
 # --- a token that the vendor refuses on a path beside the model: replaced, and none of the refusal comes inside ---
 login 3600
@@ -83,7 +55,7 @@ printf revoked >server/valid
 agent
 is "$(from "$seen" 'v["account"][0]')" 200 "a refused token is replaced outside"
 is "$(grep -c accounts server/requests) $(grep accounts server/requests | grep -c '"good": true')" '2 1' "the request is sent again, with the new one"
-is "$(grep -c refresh refreshes)" 1 "which the vendor's program got"
+is "$(refreshes)" 1 "which the vendor's program got"
 unlike "$seen" 'token-REAL|grant-' "the sandbox saw none of it"
 
 # --- a resumed session has another authority ---
