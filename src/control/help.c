@@ -69,14 +69,22 @@ static bool help_has_word(const char *names, const char *word)
 
 /* The commands near it in the list, separated by commas; nothing for a command that is not listed.
  * */
+enum { HELP_COLUMNS = 100 };
+
+/* Breaks lines at HELP_COLUMNS; the first one follows "See also: ". */
 static void help_see_also(const struct command *c, struct buf *out)
 {
+	size_t column = strlen("See also: ");
 	for (size_t g = 0; g < ARRAY_LEN(help_groups); g++)
 		for (const char *p = help_groups[g].names;
 		     help_has_word(help_groups[g].names, c->name) && *p; p += strspn(p, " ")) {
 			size_t len = strcspn(p, " ");
-			if (len != strlen(c->name) || strncmp(p, c->name, len) != 0)
-				buf_printf(out, "%s%.*s", out->len ? ", " : "", (int)len, p);
+			if (len != strlen(c->name) || strncmp(p, c->name, len) != 0) {
+				bool full = column + strlen(" ,") + len > HELP_COLUMNS;
+				const char *gap = full ? ",\n  " : ", ";
+				buf_printf(out, "%s%.*s", out->len ? gap : "", (int)len, p);
+				column = full ? 2 + len : column + 2 + len;
+			}
 			p += len;
 		}
 }

@@ -43,8 +43,9 @@ for topic in filter rules ids exit files variables 'lua Rule' 'lua sg.Time' 'lua
 	is "$rc" 0 "help $topic"
 done
 
-like "$("$sg" help pause)" '^See also: .*continue.*step.*freeze' 'help: what stands beside it'
-unlike "$("$sg" help pause | grep '^See also')" 'pause' 'but not itself'
+related=$("$sg" help pause | sed -n '/^See also/,$p' | tr -s '\n ' ' ')
+like "$related" '^See also: .*continue.*step.*freeze' 'help: related commands'
+unlike "$related" 'pause' 'but not itself'
 
 fails 2 "unknown command 'evnts'; did you mean 'events'" evnts
 fails 2 "did you mean '--follow'" events --folow
