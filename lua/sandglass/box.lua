@@ -293,8 +293,8 @@ local function structured_output(found, fn)
   end
 end
 
--- Runs code; what its last expression gives is printed. A result as of exec: code 1 after an exception. o.env: for this code
--- alone. With o.structured the result has value, or error, name, and traceback, which are not in its output.
+-- Runs code and prints the value of its last expression. Returns a result like exec's; code is 1 after an exception. o.env: for
+-- this code alone. With o.structured the result has value, or error, name, and traceback, which are not in its output.
 function Interpreter:run(code, o)
   check.self(interpreter_mt, self, "interpreter", "run")
   check.arg("run", "the code", code, "string")

@@ -37,7 +37,7 @@ function sg.notify(text, o)
   return true
 end
 
--- { team = "core", nightly = true, draft = false }: a value, none, and no label.
+-- { team = "core", nightly = true, draft = false }: a label with a value, one without, and a removed one.
 function sg.label(labels)
   check.arg("label", "the labels", labels, "table")
   local words = setmetatable({}, rt.core.array_mt)

@@ -54,7 +54,7 @@ return {
   name = "codex", about = "Codex (npm @openai/codex)", program = "codex", versions = "0.169.0, codex-acp 2.6.0 (with 0.166.0)",
   install = "npm install @openai/codex", speak = "openai", provider = "openai", model = "gpt-5",
   host = "chatgpt.com",
-  -- what its interface asks besides the model: its account, its plan, its limits
+  -- requests of its interface besides the model's: its account, its plan, its limits
   route = { speak = "openai", tls = true, allow = {
     "GET /backend-api/wham/accounts/check", "GET /backend-api/wham/usage", "GET /backend-api/wham/settings/user",
     "GET /backend-api/wham/security-setup", "GET /backend-api/wham/rate-limit-reset-credits", "GET /backend-api/ps/plugins/*",

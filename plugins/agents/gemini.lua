@@ -16,7 +16,7 @@ return {
   name = "gemini", about = "Gemini CLI (npm @google/gemini-cli)", program = "gemini", versions = "0.61.0",
   install = "npm install @google/gemini-cli", speak = "gemini", provider = "gemini", model = "gemini-3.1-pro-preview",
   host = "cloudcode-pa.googleapis.com",
-  -- what it asks with a login besides the model
+  -- its requests with a login, besides the model's
   route = { speak = "gemini", allow = {
     "POST /v1internal:loadCodeAssist", "POST /v1internal:onboardUser", "POST /v1internal:retrieveUserQuota", "POST /v1internal:listExperiments",
     "POST /v1internal:fetchAdminControls", "GET /v1internal/operations/*",

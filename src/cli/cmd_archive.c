@@ -221,7 +221,7 @@ static int archive_chosen(struct archiving *a, struct err *err)
 		return -1;
 	choice.sure = true;
 	if (cmd_word(a->ctx, 0) && cmd_has(a->ctx, "label"))
-		return err_set(err, ERR_USAGE, "--label chooses sessions: name none");
+		return err_set(err, ERR_USAGE, "expected sessions or --label, got both");
 	for (size_t i = 0; cmd_word(a->ctx, i); i++)
 		if (archive_named(a, cmd_word(a->ctx, i), err) < 0)
 			return -1;

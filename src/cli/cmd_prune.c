@@ -400,7 +400,7 @@ static int cmd_prune_choose_all(struct prune *p, struct err *err)
 	for (size_t i = 0; i < ARRAY_LEN(options); i++)
 		plain &= !cmd_has(ctx, options[i]);
 	if (cmd_word(ctx, 0) && cmd_has(ctx, "label"))
-		return err_set(err, ERR_USAGE, "--label chooses sessions: name none");
+		return err_set(err, ERR_USAGE, "expected sessions or --label, got both");
 	if (session_choice_read(ctx, &p->choice, err) < 0)
 		return -1;
 	p->choice.sure = true;

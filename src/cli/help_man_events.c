@@ -80,8 +80,8 @@ void help_man_events(struct buf *out)
 		"\n"
 		"Types: int, flag (true or false), str and bytes (a string; bytes that are not UTF-8\n"
 		"or hold NUL are an object with the member b64), json (any value), and the name of a\n"
-		"structure. [TYPE] is a list, {TYPE} an object with any keys. schema/events.json of\n"
-		"the sources has the same as a JSON Schema.\n");
+		"structure. [TYPE] is a list, {TYPE} an object with any keys. H is SHA-256.\n"
+		"schema/events.json of the sources has the same as a JSON Schema.\n");
 	roff_section(out, "Events");
 	put_event_rows(out, DOC_EVENT);
 	roff_section(out, "Structures");

@@ -441,7 +441,7 @@ static void begin_hook(struct flow *f, const struct http_ask *ask, const char *i
 {
 	const char *why = wrong_key(f->proxy, ask, in_query);
 	if (strcmp(f->method, "POST") != 0)
-		why = "hooks are posted";
+		why = "hooks require the method POST";
 	if (why)
 		turn_down(f, 403, why);
 	else

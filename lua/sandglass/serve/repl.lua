@@ -47,7 +47,7 @@ function M.delete(b, id)
   c.repl:close()
 end
 
--- Begins again: its variables are gone.
+-- Starts the interpreter again, without its variables.
 function M.restart(b, id)
   local c = M.get(b, id)
   c.repl:close()
