@@ -9,43 +9,44 @@ printf 'return require("sandglass.policy").rules { default = "allow" }\n' >any.l
 cat >turns.lua <<'L'
 return { { call = { "python", { code = "kept = 21" } } }, { call = { "python", { code = "kept * 2" } } }, { say = "done" } }
 L
-cat >s.lua <<'L'
+# before each script: a piece of code in @interpreter, a tool of agents
+cat >start.lua <<'L'
 local sg = require "sandglass"
 local box = sg.sandbox {}
-local py = assert(box:interpreter "python")
+local interpreter
+local function report(good, what) print((good and "GOOD " or "BAD ") .. what) end
 local function try(what, code, status, out, o)
-  local r, e = py:run(code, o)
+  local r, e = interpreter:run(code, o)
   local good = r and r.code == status and r.out == out or not r and e.code == status
-  print((good and "GOOD " or "BAD ") .. what .. (good and "" or ": " .. (r and r.code .. " " .. r.out .. r.err or tostring(e))))
+  report(good, what .. (good and "" or ": " .. (r and tostring(r.code) .. " " .. r.out .. r.err or tostring(e))))
+  return r
 end
+local function try_tool(what, tool, turns)
+  local r = sg.agent.run { task = "go", box = box, model = "scripted:" .. turns, tools = { tool } }
+  local last
+  for _, m in ipairs(r.messages) do if m.role == "tool" then last = m.text end end
+  report(last and last:find "^42", what .. " " .. tostring(last))
+end
+L
+cat start.lua - >s.lua <<'L'
+interpreter = assert(box:interpreter "python")
 try("a variable", "x = 40", 0, "")
 try("is kept", "def f(n):\n    return x + n\nf(2)", 0, "42\n")
 try("an exception", "1/0", 1, "")
 try("a program's output", "import os; _ = os.system('echo sub')", 0, "sub\n")
 try("a time limit", "while True: pass", "timeout", nil, { timeout = 1 })
 try("keeps the interpreter", "x", 0, "40\n")
-local r = sg.agent.run { task = "go", box = box, model = "scripted:turns.lua", tools = { "python" } }
-local last
-for _, m in ipairs(r.messages) do if m.role == "tool" then last = m.text end end
-print((last and last:find "^42" and "GOOD" or "BAD") .. " a tool of agents " .. tostring(last))
+try_tool("a tool of agents", "python", "turns.lua")
 L
 cat >js.lua <<'L'
 return { { call = { "node", { code = "const kept = 21" } } }, { call = { "node", { code = "kept * 2" } } }, { say = "done" } }
 L
-cat >n.lua <<'L'
-local sg = require "sandglass"
-local box = sg.sandbox {}
-local js = assert(box:interpreter "node")
-local function try(what, code, status, out, o)
-  local r, e = js:run(code, o)
-  local good = r and r.code == status and r.out == out or not r and e.code == status
-  print((good and "GOOD " or "BAD ") .. what .. (good and "" or ": " .. (r and tostring(r.code) .. " " .. r.out .. r.err or tostring(e))))
-  return r
-end
+cat start.lua - >n.lua <<'L'
+interpreter = assert(box:interpreter "node")
 try("node: a variable", "let x = 40; function f(n) { return x + n }", 0, "")
 try("node: is kept", "f(2)", 0, "42\n")
 local r = try("node: an exception", "null.length", 1, "")
-print((r.err:find "TypeError" and not r.err:find "eval" and "GOOD" or "BAD") .. " node: its trace has the code alone")
+report(r.err:find "TypeError" and not r.err:find "eval", "node: its trace has the code alone")
 try("node: printed output", "console.log('a'); console.error('e'); console.log('b')", 0, "a\nb\n")
 try("node: a promise", "const late = await new Promise((r) => setTimeout(() => r(7), 20));\nconst { sep } = await import('path');\nlate + sep", 0, "'7/'\n")
 try("node: its declarations are kept", "late", 0, "7\n")
@@ -54,12 +55,9 @@ try("node: an exit", "process.exit(3)", 3, "")
 try("node: a time limit", "while (true);", "timeout", nil, { timeout = 1 })
 try("node: a promise without an end", "await new Promise(() => {})", "timeout", nil, { timeout = 1 })
 try("node: keeps the interpreter", "x", 0, "40\n")
-local a = sg.agent.run { task = "go", box = box, model = "scripted:js.lua", tools = { "node" } }
-local last
-for _, m in ipairs(a.messages) do if m.role == "tool" then last = m.text end end
-print((last and last:find "^42" and "GOOD" or "BAD") .. " node: a tool of agents " .. tostring(last))
+try_tool("node: a tool of agents", "node", "js.lua")
 local none, why = box:interpreter "cobol"
-print((not none and why.code == "backend" and "GOOD" or "BAD") .. " an unknown language")
+report(not none and why.code == "backend", "an unknown language")
 L
 try() { # script, how many
 	timeout 100 "$SANDGLASS" run --no-tui --no-input --policy any.lua "$1" </dev/null >log 2>&1
