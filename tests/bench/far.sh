@@ -7,19 +7,15 @@ export SANDGLASS=$PWD/${B:-build}/sandglass
 bench=$PWD/tests/bench rounds=${1:-1,100,200} fleet=${2:-100}
 . tests/e2e/lib.sh
 . tests/drivers/suite.bash
+. tests/bench/remote.bash
 verdict() { [ "$1" = 1 ] && echo PASS || echo FAIL; }
-link_pid='' fake_pid=''
-over() { kill $link_pid $fake_pid 2>/dev/null; sshd_stop; end_all; }
+over() { kill $pids 2>/dev/null; sshd_stop; end_all; }
 trap over EXIT
 cd "$t" || exit 2
 
 if boxes && sshd_start; then
-	python3 "$bench/far_relay.py" "$sshd_port" 20 >link 2>/dev/null </dev/null &
-	link_pid=$!
-	wait_for 30 test -s link
-	read -r port trip <link
-	sed "s/^\([[:space:]]*Port\).*/\1 $port/" ssh/config >ssh/far
-	sed "s/^\[127.0.0.1\]:[0-9]*/[127.0.0.1]:$port/" ssh/known >>ssh/known.far && cat ssh/known.far >>ssh/known
+	relay "$sshd_port" 40
+	far_config "$port"
 	printf 'return require("sandglass.policy").rules { default = "allow" }\n' >allow.lua
 	"$SANDGLASS" run --no-tui --no-input --policy allow.lua "$bench/far.lua" -- --rounds "$rounds" --config "$t/ssh/far" --dir "$t/far" >out 2>&1 </dev/null ||
 		{ tail -5 out >&2; exit 2; }
@@ -40,10 +36,8 @@ else
 	echo 'the far link is skipped: no sshd, or no boxes'
 fi
 
-python3 "$bench/../fakes/e2b.py" "$t/port" </dev/null >fake.log 2>&1 &
-fake_pid=$!
-wait_for 30 test -s port
-export E2B_API_KEY=e2b_00 E2B_API_URL=http://127.0.0.1:$(cat port) E2B_SANDBOX_URL=http://127.0.0.1:$(cat port) no_proxy=127.0.0.1
+fake e2b
+fake_at e2b "$(cat e2b.port)"
 rss() { # N: KiB of the supervisor at its most, and when N boxes are open and have worked
 	local id pid memory
 	id=$("$SANDGLASS" run -d "$bench/fleet.lua" -- --n "$1" </dev/null 2>why) || { cat why >&2; exit 2; }

@@ -8,10 +8,10 @@ cd "$(dirname "$0")/../.." || exit 2
 export B=${B:-$PWD/build}
 case $B in /*) ;; *) B=$PWD/$B ;; esac
 export SANDGLASS=$B/sandglass
-bench=$PWD/tests/bench fakes=$PWD/tests/fakes
+bench=$PWD/tests/bench
 . tests/e2e/lib.sh
 . tests/drivers/suite.bash
-pids=
+. tests/bench/remote.bash
 over() { kill $pids 2>/dev/null; wait $pids 2>/dev/null; umount -q "$t"/docker/data/* 2>/dev/null; sshd_stop; end_all; }
 trap over EXIT
 cd "$t" || exit 2
@@ -122,21 +122,10 @@ if want vm && [ -n "$kernel" ]; then
 	done
 fi
 
-export E2B_API_KEY=e2b_00 DAYTONA_API_KEY=dtn_test RUNLOOP_API_KEY=ak_test MODAL_TOKEN_ID=ak-test MODAL_TOKEN_SECRET=as-test KUBERNETES_TOKEN=good-token no_proxy=127.0.0.1
 for kind in e2b daytona runloop modal kubernetes; do
 	want $kind || continue
-	[ $kind != modal ] || command -v node >/dev/null || continue
-	python3 "$fakes/$kind.py" "$t/$kind.port" </dev/null >"$kind.log" 2>&1 &
-	pids="$pids $!"
-	wait_for 30 test -s $kind.port
-	at=http://127.0.0.1:$(cat $kind.port)
-	case $kind in
-	e2b) export E2B_API_URL=$at E2B_SANDBOX_URL=$at ;;
-	daytona) export DAYTONA_API_URL=$at/api ;;
-	runloop) export RUNLOOP_BASE_URL=$at RUNLOOP_TUNNEL_URL=$at/tunnel ;;
-	modal) export MODAL_SERVER_URL=$at ;;
-	kubernetes) export KUBERNETES_API_URL=$at ;;
-	esac
+	fake $kind || continue
+	fake_at $kind "$(cat $kind.port)"
 	rented $kind
 done
 if want mcp; then

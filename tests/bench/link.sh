@@ -7,23 +7,15 @@ cd "$(dirname "$0")/../.." || exit 2
 export B=${B:-$PWD/build}
 case $B in /*) ;; *) B=$PWD/$B ;; esac
 export SANDGLASS=$B/sandglass
-bench=$PWD/tests/bench fakes=$PWD/tests/fakes
+bench=$PWD/tests/bench
 . tests/e2e/lib.sh
 . tests/drivers/suite.bash
-pids=
+. tests/bench/remote.bash
 over() { kill $pids 2>/dev/null; wait $pids 2>/dev/null; sshd_stop; end_all; }
 trap over EXIT
 cd "$t" || exit 2
 printf 'return require("sandglass.policy").rules { default = "allow" }\n' >allow.lua
-export E2B_API_KEY=e2b_00 DAYTONA_API_KEY=dtn_test RUNLOOP_API_KEY=ak_test MODAL_TOKEN_ID=ak-test MODAL_TOKEN_SECRET=as-test KUBERNETES_TOKEN=good-token no_proxy=127.0.0.1
 
-relay() { # port, ms of a round trip: sets port and trip (us)
-	rm -f link
-	python3 "$bench/far_relay.py" "$1" "$(awk -v ms="$2" 'BEGIN { print ms / 2 }')" >link 2>/dev/null </dev/null &
-	pids="$pids $!"
-	wait_for 30 test -s link
-	read -r port trip <link
-}
 measure() { # the box as JSON: the microseconds of each operation
 	timeout 300 "$SANDGLASS" run --no-tui --no-input --policy allow.lua "$bench/link.lua" -- --how "$1" >out 2>&1 </dev/null && grep -aoE 'ROW\|.*' out
 }
@@ -45,8 +37,7 @@ rows() { # backend, ms, the box as JSON
 for ms in 0 "$@"; do
 	if sshd_start; then
 		relay "$sshd_port" "$ms"
-		sed "s/^\([[:space:]]*Port\).*/\1 $port/" ssh/config >ssh/far
-		sed "s/^\[127.0.0.1\]:[0-9]*/[127.0.0.1]:$port/" ssh/known >ssh/known.far && cat ssh/known.far >>ssh/known
+		far_config "$port"
 		rows ssh "$ms" "{\"backend\": \"ssh\", \"host\": \"there\", \"config\": \"$t/ssh/far\", \"dir\": \"$t/far\"}"
 		sshd_stop
 		rm -rf ssh
@@ -55,20 +46,10 @@ for ms in 0 "$@"; do
 	fi
 done
 for kind in e2b daytona runloop modal kubernetes; do
-	[ $kind != modal ] || command -v node >/dev/null || continue
-	python3 "$fakes/$kind.py" "$t/$kind.port" </dev/null >"$kind.log" 2>&1 &
-	pids="$pids $!"
-	wait_for 30 test -s $kind.port
+	fake $kind || continue
 	for ms in 0 "$@"; do
 		relay "$(cat $kind.port)" "$ms"
-		at=http://127.0.0.1:$port
-		case $kind in
-		e2b) export E2B_API_URL=$at E2B_SANDBOX_URL=$at ;;
-		daytona) export DAYTONA_API_URL=$at/api ;;
-		runloop) export RUNLOOP_BASE_URL=$at RUNLOOP_TUNNEL_URL=$at/tunnel ;;
-		modal) export MODAL_SERVER_URL=$at ;;
-		kubernetes) export KUBERNETES_API_URL=$at ;;
-		esac
+		fake_at $kind "$port"
 		rows $kind "$ms" "{\"backend\": \"$kind\"}"
 	done
 done
