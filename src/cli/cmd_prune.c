@@ -251,8 +251,8 @@ static int cmd_prune_remove_one(struct cmd_ctx *ctx, const struct session_file *
 	return rc == 0 && its ? dir_remove(boxes, err) : rc;
 }
 
-/* The session is removed; a copy of it makes this a failure, an archive that is away is named once
- * for all. */
+/* The session is removed; a copy of it makes this a failure, and so do archives that are away, which
+ * prune_unknown_tell names once for all. */
 static bool cmd_prune_is_gone(struct prune *p, const struct session_file *f)
 {
 	struct err err = ERR_INIT;
@@ -266,6 +266,16 @@ static bool cmd_prune_is_gone(struct prune *p, const struct session_file *f)
 	if (!p->unknown[0])
 		snprintf(p->unknown, sizeof(p->unknown), "%s", err.text);
 	return true;
+}
+
+static void prune_unknown_tell(struct prune *p)
+{
+	struct err err = ERR_INIT;
+	if (!p->unknown[0])
+		return;
+	err_set(&err, ERR_NOENT, "copies of the sessions may be left: %s", p->unknown);
+	cmd_tell_error(p->ctx, NULL, &err);
+	p->failed++;
 }
 
 static void remove_chosen(struct prune *p)
@@ -286,11 +296,7 @@ static void remove_chosen(struct prune *p)
 		p->freed += p->takes[i];
 	}
 	print_total(p, "freed:", p->removed, p->freed);
-	if (p->unknown[0]) {
-		struct err err = ERR_INIT;
-		err_set(&err, ERR_NOENT, "copies of the sessions may be left: %s", p->unknown);
-		cmd_tell_error(p->ctx, NULL, &err);
-	}
+	prune_unknown_tell(p);
 }
 
 /* Sizes first: what would go, how much that is, and what would be lost with it. */
@@ -381,11 +387,19 @@ void prune_old(struct cmd_ctx *ctx)
 	prune_begin(&p);
 	choose_by_policy(&p);
 	CLEANUP(free_ptr) char *names = prune_policy_names(&p.policy);
-	for (size_t i = 0; i < p.files.nr; i++)
-		if (p.chosen[i] && cmd_prune_remove_one(ctx, &p.files.item[i], names, &err) < 0)
-			cmd_tell_error(ctx, NULL, &err);
-		else
-			p.removed += p.chosen[i];
+	for (size_t i = 0; i < p.files.nr; i++) {
+		struct err why = ERR_INIT;
+		if (!p.chosen[i])
+			continue;
+		if (cmd_prune_remove_one(ctx, &p.files.item[i], names, &why) < 0) {
+			cmd_tell_error(ctx, NULL, &why);
+			continue;
+		}
+		(void)!cmd_prune_is_gone(&p,
+					 &p.files.item[i]); /* the run has its own exit status */
+		p.removed++;
+	}
+	prune_unknown_tell(&p);
 	if (p.removed && !ctx->quiet)
 		prune_old_tell(&p);
 	prune_release(&p);

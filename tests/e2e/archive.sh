@@ -180,6 +180,9 @@ seq=$(sqlite3 -readonly "$two" "SELECT min(seq) FROM event WHERE body LIKE '%kep
 is "$? $(grep -c "$t/sessions'" "$t/out") $(grep -ca 'kept words' "$two")" '1 1 0' 'a redaction there says that a directory which uses the archive is out of reach'
 is "$("$sg" ls --sessions "$t/elsewhere/moved" --json | wc -l)" "$("$sg" ls --json | wc -l)" 'it is a sessions directory as well'
 mv "$t/elsewhere/moved" "$t/away"
+"$make" "$t/new" gone 40 >/dev/null
+"$sg" prune gone --yes >"$t/out" 2>&1
+is "$? $(ls "$t/new" | grep -c -- '-gone-') $(grep -c "elsewhere/moved'" "$t/out")" '1 0 1' 'prune fails if an archive that is away may hold a copy'
 is "$("$sg" ls 2>&1 >/dev/null | grep -c "archive '.*/elsewhere/moved'")" 1 'an archive that is away is named'
 mv "$t/away" "$t/elsewhere/moved"
 four=$(find "$t/elsewhere" -name '*-four-*.glass')
