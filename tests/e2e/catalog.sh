@@ -110,6 +110,26 @@ rebuilt() { # the builder that a reader has started may be at it
 }
 wait_for 30 rebuilt
 ok $? 'and the shard is made anew'
+# a session with more changed files than the catalog keeps is opened
+if boxes; then
+	mkdir -m 700 "$t/many"
+	cat >"$t/files.lua" <<'LUA'
+local sg = require "sandglass"
+local a = sg.args { repo = ".", files = 0 }
+local box <close> = sg.sandbox { repo = a.repo }
+box:run("for i in $(seq " .. a.files .. "); do echo pelican >f$i; done")
+LUA
+	git init -q "$t/repo"
+	git -C "$t/repo" -c user.name=a -c user.email=a@b commit -q --allow-empty -m base
+	export SANDGLASS_SESSIONS=$t/many
+	for n in 300 301; do "$sg" run "$t/files.lua" --no-tui --no-input --name "files$n" -- --repo "$t/repo" --files $n >"$t/out" 2>&1 </dev/null; done
+	touch -d '1 minute ago' "$t"/many/*.glass
+	"$sg" index --catalog >"$t/out" 2>&1
+	is "$(cat "$t/out")" 'catalog: 2 sessions added' 'sessions that changed 300 and 301 files'
+	is "$("$sg" when pelican --all --path f301 --json 2>"$t/out" | jq -r .path)" f301 'a file of the one with 301 is found'
+	is "$("$sg" when pelican --all --path f300 --json 2>"$t/out" | jq -r .path | xargs)" 'f300 f300' 'and one that both have, in both'
+	like "$("$sg" blame f301 --all 2>&1)" pelican 'blame finds it, too'
+fi
 mkdir -m 700 "$t/truth"
 questions=60
 [ -z "${LONG:-}" ] || questions=1000
