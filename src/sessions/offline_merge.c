@@ -5,6 +5,7 @@
 #include "base/failpoint.h"
 #include "base/mem.h"
 #include "sessions/merge_choose.h"
+#include "sessions/merge_recover.h"
 #include "sessions/merge_several.h"
 #include "sessions/merge_text.h"
 #include "sessions/merge_trust.h"
@@ -48,6 +49,20 @@ static void offline_merge_say(struct again *g, const struct merge_several *m, co
 	fprintf(g->ctx->out, "%s\n", buf_cstr(&safe));
 }
 
+/* A dry run takes nothing back: its result is onto what an interrupted merge has left. */
+static void offline_merge_left(struct again *g)
+{
+	CLEANUP(buf_release) struct buf names = BUF_INIT, safe = BUF_INIT;
+	CLEANUP(json_release) json_t *left = merge_recover_look(g->read);
+	merge_recover_names(left, &names);
+	cmd_safe(&safe, buf_cstr(&names), names.len, false);
+	if (names.len)
+		fprintf(g->ctx->err,
+			"sandglass: merge: changes of an interrupted merge of %s are still there\n"
+			"The merge takes them back first; so does 'sandglass undo %s'.\n",
+			buf_cstr(&safe), session_id(g->read));
+}
+
 static int offline_merge_run(struct again *g, const struct strv *boxes, const json_t *opts,
 			     struct err *err)
 {
@@ -66,6 +81,8 @@ static int offline_merge_run(struct again *g, const struct strv *boxes, const js
 		rc = -1;
 	if (rc == 0)
 		offline_merge_say(g, &m, event);
+	if (m.dry)
+		offline_merge_left(g);
 	free(event);
 	merge_several_release(&m);
 	return rc;

@@ -107,6 +107,9 @@ wait_for 30 ended
 before=$(state)
 { FAILPOINT=merge-several-one:2 "$sg" merge "$id" --all --apply </dev/null >out 2>&1; } 2>/dev/null
 is "$("$sg" doctor --paths --json 2>out | jq -r 'select(.what == "interrupted merge") | .path' | wc -l)" 1 'doctor names a session with a merge that was killed'
+half=$(state)
+"$sg" merge "$id" --all -n </dev/null >out 2>err
+is "$(grep -c 'interrupted merge of a' err) $(state)" "1 $half" 'a dry run names it and takes nothing back'
 echo mine >>one/from-a
 "$sg" merge "$id" --all --apply --leave from-a </dev/null >out 2>err
 is "$? $(cat one/from-a | xargs) $(events merge.undone) $(events merge.done)" '0 a mine 2 2' 'a merge takes the killed one back first; a file that you have changed since stays'
