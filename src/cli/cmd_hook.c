@@ -30,6 +30,9 @@ static int print_settings(struct cmd_ctx *ctx, const char *agent)
 	CLEANUP(free_ptr) char *text = hook_dialect_settings(d, command);
 	fputs(text, ctx->out);
 	fprintf(ctx->err, "Add this to %s\n", hook_dialect_place(d));
+	if (cmd_has(ctx, "defer") && !hook_dialect_asks(d))
+		fprintf(ctx->err,
+			"With --defer, the agent's own settings decide calls that require approval; they may allow a call without a prompt.\n");
 	return EXIT_DONE;
 }
 

@@ -21,6 +21,7 @@ struct hook_dialect {
 	void (*read)(json_t *event); /* renames the fields in place; NULL: nothing to do */
 	json_t *(*decide)(const char *decision, const char *why, const json_t *input);
 	bool numbered; /* the settings have "version": 1 */
+	bool asks;     /* "ask" makes it ask; else its own settings decide, which may allow */
 	struct hook_name name[8];
 };
 
@@ -224,6 +225,7 @@ static const struct hook_dialect hook_dialects[] = {
 	  NULL,
 	  claude_decide,
 	  false,
+	  true,
 	  { { "PreToolUse", "PreToolUse" },
 	    { "PostToolUse", "PostToolUse" },
 	    { "UserPromptSubmit", "UserPromptSubmit" },
@@ -237,6 +239,7 @@ static const struct hook_dialect hook_dialects[] = {
 	  NULL,
 	  claude_decide,
 	  false,
+	  false,
 	  { { "PreToolUse", "PreToolUse" },
 	    { "PostToolUse", "PostToolUse" },
 	    { "UserPromptSubmit", "UserPromptSubmit" },
@@ -248,6 +251,7 @@ static const struct hook_dialect hook_dialects[] = {
 	  gemini_entry,
 	  gemini_read,
 	  gemini_decide,
+	  false,
 	  false,
 	  { { "BeforeTool", "PreToolUse" },
 	    { "AfterTool", "PostToolUse" },
@@ -263,12 +267,14 @@ static const struct hook_dialect hook_dialects[] = {
 	  NULL,
 	  claude_decide,
 	  false,
+	  false,
 	  { { NULL, NULL } } },
 	{ "copilot",
 	  "~/.copilot/hooks/sandglass.json, or .github/hooks/ of a project",
 	  copilot_entry,
 	  copilot_read,
 	  copilot_decide,
+	  true,
 	  true,
 	  { { "preToolUse", "PreToolUse" },
 	    { "postToolUse", "PostToolUse" },
@@ -281,6 +287,7 @@ static const struct hook_dialect hook_dialects[] = {
 	  cursor_entry,
 	  cursor_read,
 	  cursor_decide,
+	  true,
 	  true,
 	  { { "preToolUse", "PreToolUse" },
 	    { "postToolUse", "PostToolUse" },
@@ -354,6 +361,11 @@ json_t *hook_dialect_event(const struct hook_dialect *d, const json_t *event, co
 		}
 	hook_number_call(mine);
 	return mine;
+}
+
+bool hook_dialect_asks(const struct hook_dialect *d)
+{
+	return d->asks;
 }
 
 char *hook_dialect_decision(const struct hook_dialect *d, const char *decision, const char *why,

@@ -18,6 +18,8 @@ const char *hook_dialect_names(void);
 char *hook_dialect_settings(const struct hook_dialect *d, const char *command);
 /* Where its settings belong: a sentence without its full stop. */
 const char *hook_dialect_place(const struct hook_dialect *d);
+/* "ask" makes the agent ask; else its own settings decide, which may allow the call. */
+bool hook_dialect_asks(const struct hook_dialect *d);
 
 /* @event as the agent sent it, @named the event's name from the command line or NULL -> owned, with
  * hook_event_name, session_id, cwd, tool_name, tool_input, tool_use_id, tool_response, prompt as

@@ -31,6 +31,11 @@ if command -v node >/dev/null; then
 else
 	skip 'opencode: no node for its plugin'
 fi
+for agent in claude codex gemini opencode copilot cursor; do
+	"$sg" hook settings $agent >plain 2>places
+	"$sg" hook settings $agent --defer >out 2>err && grep -q -- --defer out && echo "$agent $(($(wc -l <err) - $(wc -l <places)))"
+done >deferring
+is "$(xargs <deferring)" 'claude 0 codex 1 gemini 1 opencode 1 copilot 0 cursor 0' 'settings name the agents whose own settings decide with --defer'
 "$sg" hook settings nobody >out 2>&1
 is $? 2 'an unknown agent is an error'
 finish
