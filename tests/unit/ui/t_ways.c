@@ -159,7 +159,7 @@ static void verbs(void)
 		begin();
 		CLEANUP(free_ptr) char *text = mem_printf(":%s\n", name);
 		press(text);
-		ok(!strstr(ui.message, "there is no command"), "%s: the : line", name);
+		ok(!strstr(ui.message, "unknown command"), "%s: the : line", name);
 		end();
 	}
 }
