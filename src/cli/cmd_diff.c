@@ -284,7 +284,7 @@ static const char *color_of(const char *line, size_t len)
 }
 
 /* For a terminal: harmless, line by line, colored. */
-/* The change whose header line @line is, NULL if it is none. */
+/* The change whose header line is @line; NULL if @line is not a header. */
 static const struct ws_change *change_of_header(const struct ws_diff *d, const char *line,
 						size_t len)
 {

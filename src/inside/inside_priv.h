@@ -91,7 +91,7 @@ struct flow {
 	int64_t asked_us;
 	bool parked, unpriced; /* its agent's hooks wait for a decision first */
 	/* hooks */
-	enum hook_format hook; /* HOOK_NONE: it is none */
+	enum hook_format hook; /* HOOK_NONE: not from a hook */
 	struct tool *asked;    /* the entry that it waits for */
 	/* plain */
 	struct push push; /* nr 0: it is none */
@@ -130,7 +130,7 @@ void flow_end_action(struct flow *f, enum action_end end, json_t *body);
 void flow_fail(struct flow *f, int status, const char *why);
 /* From now on @value does not reach the client. */
 void flow_hides(struct flow *f, const char *name, const char *value, size_t len);
-/* Of an answer, to pass on. NULL: there is none, or it gives a credential back. */
+/* Of an answer, to pass on. NULL: missing, or it gives a credential back. */
 const char *flow_content_type(const struct flow *f, const struct http_head *head);
 void flow_begin(struct flow *f, const struct http_head *head);
 void flow_write(struct flow *f, const void *bytes, size_t len);

@@ -16,10 +16,10 @@ const char *packed_body_open(struct flow *f, const char *coding, size_t max)
 	if (!coding || !strcasecmp(coding, "identity"))
 		return NULL;
 	if (strcasecmp(coding, "zstd") != 0)
-		return "a body compressed with anything but zstd cannot be read; send it plain";
+		return "can't read a body compressed with anything but zstd; send it uncompressed";
 	CLEANUP(buf_release) struct buf plain = BUF_INIT;
 	if (codec_unpack_foreign(f->body.data, f->body.len, max, &plain, &none) < 0)
-		return "the compressed body cannot be read";
+		return "can't read the compressed body";
 	f->packed = f->body;
 	f->body = plain;
 	plain = BUF_INIT;

@@ -429,7 +429,7 @@ static const char *proxy_disguise(const struct http_ask *ask)
 		       : NULL;
 }
 
-/* The format of hooks in a path of ours, which no route has; NULL: it is none. */
+/* The format of hooks in a path of ours, which no route has; NULL: another path. */
 static const char *hook_path(const char *path)
 {
 	static const char ours[] = "/sandglass-hook/";

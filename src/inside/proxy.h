@@ -48,7 +48,7 @@ struct net; /* supervisor/net/super_net.h */
 
 /* @specs: array of the above; borrowed. They begin with proxies_attach, when the box is there. */
 struct proxies *proxies_new(struct super *s, uint64_t box, const json_t *specs);
-/* @net: the way out of the box for hosts that no route names; borrowed, NULL: there is none. */
+/* @net: the way out of the box for hosts that no route names; borrowed, NULL: no way out. */
 void proxies_attach(struct proxies *p, struct box *b, struct net *net);
 /* One for programs of the host, on its own loopback: models only, for the rest of the session.
  * Sets the "port" of @spec. */

@@ -46,7 +46,7 @@ static void claude_describe(const json_t *own, json_t *login)
 
 /* --- Codex: ~/.codex/auth.json, tokens are JWTs ------------------------------------------------ */
 
-/* The claims of a JWT, without a check of its signature. NULL: it is none. Returns owned. */
+/* The claims of a JWT, without a check of its signature. NULL: not a JWT. Returns owned. */
 static json_t *jwt_claims(const char *jwt)
 {
 	const char *dot = strchr(jwt, '.'), *end = dot ? strchr(dot + 1, '.') : NULL;

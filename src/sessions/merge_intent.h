@@ -1,5 +1,5 @@
-/* What a merge is about to do, in a file that stands from before its first write until its events
- * are committed. The merge holds a lock on the file, as do the children that write: a file without
+/* The intent of a merge: a file that exists from before its first write until its events are
+ * committed. The merge holds a lock on the file, as do the children that write: a file without
  * a lock belongs to a merge that was killed. Any thread. */
 #ifndef SESSIONS_MERGE_INTENT_H
 #define SESSIONS_MERGE_INTENT_H
@@ -7,7 +7,7 @@
 #include "base/json.h"
 
 struct merge_intent {
-	char *path; /* NULL: there is none */
+	char *path; /* NULL: no intent file */
 	int fd;
 };
 #define MERGE_INTENT_INIT ((struct merge_intent){ .fd = -1 })

@@ -12,7 +12,7 @@ struct json_scan {
 	int depth;
 };
 
-/* Skips blanks; the next byte, or 0 at the end (a NUL in the text is none of JSON either). */
+/* Skips blanks; the next byte, or 0 at the end (NUL is not valid in JSON, either). */
 char json_scan_peek(struct json_scan *s);
 /* Skips blanks and @c; false if another byte comes. */
 bool json_scan_take(struct json_scan *s, char c);

@@ -261,7 +261,7 @@ if [ "$kind" = e2b ] || [ -n "${LONG:-}" ]; then
 	like "$(export "$url=http://127.0.0.1:9${tail:-}"; one)" 'is that address right, and reachable from here.$' 'nobody is there: nothing was asked for, so nothing may be left'
 	fault "9 POST $create lost"
 	fault '99 GET . status:503'
-	like "$(one)" 'a hosted sandbox may exist and cost money' 'nor at all: what may be there is said'
+	like "$(one)" 'a hosted sandbox may exist and cost money' 'nor at all: the warning names what may exist'
 	like "$("$sg" doctor --paths)" "^hosted +$kind .*session has ended" 'by doctor --paths, too'
 	fake calm >/dev/null
 	like "$(one)" 'said fine' 'the next one'

@@ -105,7 +105,7 @@ else
 	is "$(nexts)" '1 told, 26 works' 'ssh: the next call works after each but one'
 	machine_start
 	sabotage ssh "$far" 3
-	is "$(nexts)" '1 told' 'ssh: programs that nobody can run are named'
+	is "$(nexts)" '1 told' 'ssh: programs that no user can run are named'
 fi
 # Without isolation an agent destroys the machine: a new one each time.
 for way in 1:told 3:told 5:told 6:told 7:told 8:told 9:told 15:died ${LONG:+17:died 2:told 4:fails 16:died 24:works 26:works 28:works}; do

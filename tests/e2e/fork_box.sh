@@ -72,7 +72,7 @@ is "$("$sg" events "$id" --json | jq -r 'select(.kind == "fork.done") | .body.ho
 missing=$("$sg" events "$id" --json | jq -c 'select(.kind == "rollback.done") | [.body.missing, .body.why]')
 is "$missing" '[["large"],null]' 'a rollback names missing content and still succeeds'
 is "$("$sg" events "$id" --json | jq -r 'select(.kind == "box.warn") | .body.text' | sort)" \
-	"$(printf "the recording lacks the contents of 1 file, so sandbox %s doesn't have them: large\\n" "'old'" "'src'")" 'and is told, as is a copy of then'
+	"$(printf "the recording lacks the contents of 1 file, so sandbox %s doesn't have them: large\\n" "'old'" "'src'")" 'and is reported, as for a copy at that event'
 "$sg" stop --now -S "$id" >/dev/null 2>&1
 ended() { ! "$sg" state -S "$id" >/dev/null 2>&1; }
 wait_for 20 ended

@@ -147,7 +147,7 @@ static void cmdline_unknown(struct ui *ui, const char *word, const char *rest)
 		       line);
 	else if (view_find(word))
 		ui_say(ui, ROLE_ERROR, ":%s takes only the name of an agent or a sandbox: %s", word,
-		       known.len ? buf_cstr(&known) : "there is none yet");
+		       known.len ? buf_cstr(&known) : "none yet");
 	else if (c && !c->supervisor)
 		ui_say(ui, ROLE_ERROR, "in another terminal: %s", line);
 	else if (ui_is_setting(word))

@@ -14,7 +14,7 @@ function M.write(box, home)
   r, err = box:exec { "mkdir", "-p", full:match "^(.*)/" }
   if r then r, err = box:exec({ "dd", "status=none", "of=" .. full }, { stdin = v.pem }) end
   if not r then return nil, err end
-  if not r.ok then return nil, rt.err { code = "backend", msg = ("inside: '%s' cannot be written: %s"):format(full, r.err) } end
+  if not r.ok then return nil, rt.err { code = "backend", msg = ("inside: can't write '%s': %s"):format(full, r.err) } end
   return true
 end
 

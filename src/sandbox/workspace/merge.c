@@ -417,7 +417,7 @@ int merge_forget(const struct merge_opts *o, const char *dir, const json_t *refs
 	return rc;
 }
 
-/* 1 with the undo record of the @k-th target, which is NULL if it can't be read; 0: there is none. */
+/* 1 with the undo record of the @k-th target, which is NULL if it can't be read; 0: no record. */
 static int undo_record(const struct merge_opts *o, size_t k, json_t **out, struct err *err)
 {
 	CLEANUP(free_ptr) char *dir = merge_record_dir(o, k);

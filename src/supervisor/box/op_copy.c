@@ -180,7 +180,7 @@ static void op_copy_read(void *self)
 {
 	struct copy *cp = self;
 	if (file_read(cp->host, &cp->data, BOX_FILE_MAX, &cp->err) < 0 && !cp->err.code)
-		err_set(&cp->err, ERR_IO, "cannot read '%s'", cp->host);
+		err_set(&cp->err, ERR_IO, "can't read '%s'", cp->host);
 }
 
 static void op_copy_send(void *self)
