@@ -24,7 +24,7 @@ struct ev_text {
 bool ev_text_is(struct ev_text t, const char *s);
 /* Terminated, of the arena; "" if absent. */
 const char *ev_text_dup(struct arena *a, struct ev_text t);
-/* Appends at most @max bytes, and "..." if that is not all; false: @t is absent. */
+/* Appends at most @max bytes, and "..." if that is not all; false: @t is empty. */
 bool ev_text_put(struct buf *out, struct ev_text t, size_t max);
 
 enum ev_reading {
