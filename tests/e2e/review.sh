@@ -31,7 +31,7 @@ wait_for 10 shows 'fleet'
 keys ':review' Enter
 wait_for 10 shows 'hunk 3'
 ok $? "the review lists files and hunks"
-sees '4 accepted .4 not seen. +0 rejected' "all are taken, none was seen"
+sees '4 to merge .4 not seen. +0 rejected' "all are merged unless rejected, none was seen"
 keys j
 keys j
 keys Space

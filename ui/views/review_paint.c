@@ -245,7 +245,7 @@ void review_paint(const void *self, const struct ui *ui, struct area a)
 	draw_title(a, 0, v->no_blanks ? "review  blanks hidden" : "review", right,
 		   ARRAY_LEN(right));
 	put_rule(a, 1, NULL, ROLE_RULE,
-		 v->nr ? arena_printf(v->arena, "%s  %zu accepted (%zu not seen)  %zu rejected",
+		 v->nr ? arena_printf(v->arena, "%s  %zu to merge (%zu not seen)  %zu rejected",
 				      changes_sum(v->change, v->nr, v->arena), v->take, v->unseen,
 				      v->leave)
 		       : NULL);
