@@ -36,7 +36,8 @@ static void console_suspend_shell(struct console *c, const char *where)
 		return;
 	}
 	suspend_begin();
-	printf("your own shell in %s; it is recorded as yours; exit or Ctrl-D comes back\n", box);
+	printf("This is your own shell in sandbox %s, and it is recorded. exit or Ctrl-D returns.\n",
+	       box);
 	fflush(stdout);
 	uint64_t since = 0;
 	for (size_t i = 0; i < c->nr; i++)

@@ -140,12 +140,12 @@ static void tell_held(struct own *o, const json_t *body)
 	if (o->elsewhere)
 		fprintf(stderr,
 			"'sandglass approve %" PRIu64
-			" --confirm ...' approves it elsewhere, Ctrl-C gives it up\r\n",
+			" --confirm ...' approves it in another terminal; Ctrl-C cancels it\r\n",
 			o->id);
 	else
 		fprintf(stderr,
-			"yes and Enter%s approves it, Ctrl-C gives it up; whatever else is typed is thrown away\r\n",
-			o->high ? ", twice," : "");
+			"Type 'yes' and Enter%s to approve it; Ctrl-C cancels it. Other input is discarded.\r\n",
+			o->high ? " twice" : "");
 	o->held = true;
 	ask_anew(o);
 }
