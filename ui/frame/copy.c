@@ -148,10 +148,10 @@ static void save_named(struct ui *ui, const char *name)
 	CLEANUP(fd_close)
 	int fd = open(name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
 	if (fd < 0) {
-		ui_say(ui, ROLE_ERROR,
-		       errno == EEXIST ? "'%s' is there already: nothing written"
-				       : "can't write '%s'",
-		       name);
+		if (errno == EEXIST)
+			ui_say(ui, ROLE_ERROR, "'%s' exists already; nothing is written", name);
+		else
+			ui_say(ui, ROLE_ERROR, "can't write '%s': %s", name, strerror(errno));
 		return;
 	}
 	pane_text(ui, &b);
