@@ -101,12 +101,24 @@ static const char *closed_text(const json_t *o, struct arena *a)
 			    fmt_bytes(a, json_int(o, "down_bytes", 0)), row_session_because(o, a));
 }
 
+static const char *planned_text(const json_t *o, struct arena *a)
+{
+	int64_t nr = json_int(json_object_get(o, "counts"), "conflict", 0);
+	return arena_printf(a, "merge into %s: %s", targets_text(o, a),
+			    json_flag(o, "clean", false) ? "no conflicts"
+			    : nr > 0 ? fmt_plural(a, nr, "conflict", "conflicts")
+				     : "it would fail");
+}
+
 const char *row_session(uint16_t kind, const json_t *o, const char **word, struct arena *a)
 {
 	switch (kind) {
 	case EV_REVIEW_CHOICE:
 		*word = "review";
 		return review_text(o, a);
+	case EV_MERGE_PLANNED:
+		*word = "dry run";
+		return planned_text(o, a);
 	case EV_MERGE_UNDONE:
 		*word = "undo";
 		return arena_printf(a, "undid the merge into %s", targets_text(o, a));
