@@ -545,7 +545,12 @@ static void say_sending(struct ui *ui, size_t source, const char *const *words, 
 			ui_say(ui, ROLE_DIM, "%s%s %s", said[i].sign, whom, said[i].of);
 			return;
 		}
-	if (strcmp(word, "budget") == 0)
+	if (strcmp(word, "merge") == 0 && nr > 1)
+		ui_say(ui, ROLE_DIM, "%s",
+		       json_flag(opts, "dry-run", false)
+			       ? "dry run of the merge started; nothing is merged"
+			       : arena_printf(&ar, "merge of sandbox %s started", whom));
+	else if (strcmp(word, "budget") == 0)
 		ui_say(ui, ROLE_DIM, "budget extended; its agents continue");
 	else if (strcmp(word, "review") == 0 && nr > 1)
 		ui_say(ui, ROLE_DIM, "review: %s",
