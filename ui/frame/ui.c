@@ -254,6 +254,9 @@ void ui_key(struct ui *ui, uint32_t key)
 		ui_say(ui, ROLE_DIM, "this is the first screen; q leaves the console");
 	else if (v != VERB_NONE)
 		ui_do(ui, v);
+	else if (key > ' ' && key < 0x7f)
+		ui_say(ui, ROLE_DIM, "'%c' has no action on this screen; ? lists the keys",
+		       (char)key);
 }
 
 const char *ui_agent_name(const struct ui *ui, size_t source, const struct model_agent *a)

@@ -17,7 +17,8 @@ static act_done_fn *done_last;
 static void *done_self_last;
 static size_t where[SESSIONS] = { 0, 1, 2 };
 
-static void command(void *self, const char *const *words, size_t nr, json_t *opts, act_done_fn *done, void *done_self)
+static void command(void *self, const char *const *words, size_t nr, json_t *opts,
+		    act_done_fn *done, void *done_self)
 {
 	buf_printf(&sent, "%s%zu:", sent.len ? " " : "", *(size_t *)self);
 	for (size_t i = 0; i < nr; i++)
@@ -32,10 +33,12 @@ static struct source *src[SESSIONS];
 static struct act act[SESSIONS];
 static struct ui ui;
 
-static void line(FILE *f, uint64_t at, const char *kind, uint64_t agent, uint64_t action, const char *body)
+static void line(FILE *f, uint64_t at, const char *kind, uint64_t agent, uint64_t action,
+		 const char *body)
 {
-	fprintf(f, "{\"at\":\"%lu.000\",\"kind\":\"%s\",\"agent\":%lu,\"action\":%lu,\"body\":%s}\n", (unsigned long)at, kind,
-		(unsigned long)agent, (unsigned long)action, body);
+	fprintf(f,
+		"{\"at\":\"%lu.000\",\"kind\":\"%s\",\"agent\":%lu,\"action\":%lu,\"body\":%s}\n",
+		(unsigned long)at, kind, (unsigned long)agent, (unsigned long)action, body);
 }
 
 /* A session of one agent with @held actions that wait, and @asks questions of it; the k-th session's wait since
@@ -49,13 +52,17 @@ static void make(const char *path, size_t k, size_t held, size_t asks, bool ende
 	line(f, 0, "session.start", 0, 0, body);
 	line(f, 0, "agent.start", 0, 0, "{\"name\":\"fix\",\"task\":\"t\"}");
 	for (size_t i = 0; i < held; i++) {
-		snprintf(body, sizeof(body), "{\"kind\":\"exec\",\"cmd\":\"rm %zu\",\"intent\":\"ab\"}", i);
+		snprintf(body, sizeof(body),
+			 "{\"kind\":\"exec\",\"cmd\":\"rm %zu\",\"intent\":\"ab\"}", i);
 		line(f, 10 * i + k, "action.requested", 2, 0, body);
-		line(f, 10 * i + k, "action.held", 2, ++seq, "{\"reasons\":[\"ask\"],\"rule\":\"r\",\"intent\":\"ab\"}");
+		line(f, 10 * i + k, "action.held", 2, ++seq,
+		     "{\"reasons\":[\"ask\"],\"rule\":\"r\",\"intent\":\"ab\"}");
 		seq++;
 	}
 	for (size_t i = 0; i < asks; i++)
-		line(f, 500, "ask", 2, 0, i ? "{\"text\":\"which?\",\"choices\":[\"red\",\"blue\"]}" : "{\"text\":\"what?\"}");
+		line(f, 500, "ask", 2, 0,
+		     i ? "{\"text\":\"which?\",\"choices\":[\"red\",\"blue\"]}"
+		       : "{\"text\":\"what?\"}");
 	if (ended)
 		line(f, 600, "session.end", 0, 0, "{\"status\":\"done\"}");
 	fclose(f);
@@ -114,10 +121,12 @@ static struct subject subject(void)
 static void words_for_nobody(void)
 {
 	begin(0, 0, false);
-	((struct model_agent *)(uintptr_t)model_agent(&src[0]->model, subject().agent))->script = true;
+	((struct model_agent *)(uintptr_t)model_agent(&src[0]->model, subject().agent))->script =
+		true;
 	ui.flush = false;
 	press("M");
-	ok(!ui.prompt.active && ui.flush, "no line opens, and the screen discards keys typed ahead");
+	ok(!ui.prompt.active && ui.flush,
+	   "no line opens, and the screen discards keys typed ahead");
 	press("hi ");
 	ui_key(&ui, K_ENTER);
 	ok(!ui.prompt.active && ui.depth == 1, "keys typed right after it are ignored");
@@ -130,6 +139,15 @@ static void words_for_nobody(void)
 	ui.mono_us += 410000;
 	press(":");
 	ok(ui.prompt.active, "after a pause, keys work again");
+	end();
+}
+
+static void key_without_action(void)
+{
+	begin(0, 0, false);
+	press("Z");
+	ok(strstr(ui.message, "'Z'") != NULL, "a key without an action is named");
+	is_str(took(), "", "and nothing is sent");
 	end();
 }
 
@@ -146,7 +164,8 @@ static void everything(void)
 	is_str(took(), "0:pause 1:pause 2:pause", "also when some are paused already");
 	src[1]->model.paused_all = true;
 	press("P");
-	is_str(took(), "0:continue 1:continue 2:continue", "P continues all sessions when all are paused");
+	is_str(took(), "0:continue 1:continue 2:continue",
+	       "P continues all sessions when all are paused");
 	press("a!");
 	is_str(took(), "0:freeze 1:freeze 2:freeze", "! works in the dialog, too");
 	end();
@@ -180,7 +199,9 @@ static void one_after_the_other(void)
 		size_t source;
 		uint64_t action;
 		const char *place;
-	} want[] = { { 0, 3, "1 of 4" }, { 1, 3, "2 of 4" }, { 2, 3, "3 of 4" }, { 1, 5, "4 of 4" } };
+	} want[] = {
+		{ 0, 3, "1 of 4" }, { 1, 3, "2 of 4" }, { 2, 3, "3 of 4" }, { 1, 5, "4 of 4" }
+	};
 	begin(2, 0, false);
 	press("A\n");
 	for (size_t i = 0; i < ARRAY_LEN(want); i++) {
@@ -198,7 +219,8 @@ static void leaving(void)
 	struct err err = ERR_INIT;
 	begin(1, 0, false);
 	press("\x1b");
-	ok(!ui.prompt.active && !ui.quit && seen("q leaves the console"), "Esc once too often asks nothing");
+	ok(!ui.prompt.active && !ui.quit && seen("q leaves the console"),
+	   "Esc once too often asks nothing");
 	press("q");
 	ok(ui.prompt.active && seen("Esc cancels"), "q asks first");
 	press("\x1b");
@@ -221,7 +243,8 @@ static void leaving(void)
 	(void)!err_set(&err, ERR_IO, "no answer");
 	done_last(done_self_last, NULL, &err);
 	done_last(done_self_last, NULL, NULL);
-	ok(!ui.quit && strstr(ui.message, "no answer"), "one that has not got it keeps the console");
+	ok(!ui.quit && strstr(ui.message, "no answer"),
+	   "one that has not got it keeps the console");
 	press("Q3n");
 	ok(!ui.quit && *took() == 0, "Q 3 asks once more");
 	press("Q3y");
@@ -249,7 +272,8 @@ static void leaving(void)
 static void refused(const char *typed, const char *why)
 {
 	press(typed);
-	ok(*took() == 0 && strstr(ui.message, why), "%.*s: %s", (int)strlen(typed) - 1, typed, ui.message);
+	ok(*took() == 0 && strstr(ui.message, why), "%.*s: %s", (int)strlen(typed) - 1, typed,
+	   ui.message);
 }
 
 /* Nothing is decided in a session that was not meant. */
@@ -267,7 +291,8 @@ static void which_session(void)
 	is_str(took(), "1:deny,5", "named twice, the same");
 	press(":say fix look at s-000001#5\n");
 	const char *said = took();
-	ok(*said && strcmp(said + 1, ":say,fix,look,at,s-000001#5") == 0, "a text names no session: %s", said);
+	ok(*said && strcmp(said + 1, ":say,fix,look,at,s-000001#5") == 0,
+	   "a text names no session: %s", said);
 	press(":mark s-000001#5 see s-000002#3\n");
 	is_str(took(), "1:mark,5,see,s-000002#3", "nor does the text of a mark");
 	press(":kill worker#2\n");
@@ -289,9 +314,11 @@ static void one_session(void)
 	press(":deny s-000001#5 -m no\n");
 	is_str(took(), "1:deny,5{\"message\":\"no\"}", "so does the session in an id");
 	press(":deny 3 -S s-9\n");
-	ok(*took() == 0 && strstr(ui.message, "not on this screen"), "an action that is not on this screen is reported: %s", ui.message);
+	ok(*took() == 0 && strstr(ui.message, "not on this screen"),
+	   "an action that is not on this screen is reported: %s", ui.message);
 	press(":answer 4 --field a=1 --field b=2\n");
-	ok(strstr(took(), "{\"field\":[\"a=1\",\"b=2\"]}"), "an option that is given twice has two values");
+	ok(strstr(took(), "{\"field\":[\"a=1\",\"b=2\"]}"),
+	   "an option that is given twice has two values");
 	end();
 }
 
@@ -312,7 +339,8 @@ static void long_queue(void)
 	press("gg2j");
 	is_int((int64_t)subject().action, 3, "2j: two rows down");
 	press("50%");
-	ok(subject().action > 30 && subject().action < 55, "50%%: the middle (#%lu)", (unsigned long)subject().action);
+	ok(subject().action > 30 && subject().action < 55, "50%%: the middle (#%lu)",
+	   (unsigned long)subject().action);
 	bool shown = false;
 	for (int row = 0; row < ui.grid.rows; row++)
 		shown = shown || (ui.grid.cell[row * ui.grid.cols].flags & GRID_CURSOR);
@@ -327,7 +355,8 @@ static void questions(void)
 	uint64_t what = src[2]->model.ask[0].seq, which = src[2]->model.ask[1].seq;
 	is_int(src[2]->model.nr_asks, 2, "two questions of one agent");
 	press("AG\n");
-	is_str(ui_top(&ui)->ops->name, "question", "Enter on a question opens it, not another's dialog");
+	is_str(ui_top(&ui)->ops->name, "question",
+	       "Enter on a question opens it, not another's dialog");
 	is_int((int64_t)subject().action, (int64_t)which, "that one");
 	press("2");
 	ok(*took() == 0, "keys are dead for a moment");
@@ -337,9 +366,15 @@ static void questions(void)
 	press("2");
 	CLEANUP(free_ptr) char *want = mem_printf("2:answer,%lu,2", (unsigned long)which);
 	is_str(took(), want, "the number of a choice answers");
-	struct event ev = { .seq = 100, .cause = which, .agent = 2, .kind = EV_ASK_ANSWERED, .body = "{}", .len = 2 };
+	struct event ev = { .seq = 100,
+			    .cause = which,
+			    .agent = 2,
+			    .kind = EV_ASK_ANSWERED,
+			    .body = "{}",
+			    .len = 2 };
 	model_apply(&src[2]->model, &ev);
-	ok(src[2]->model.nr_asks == 1 && src[2]->model.ask[0].seq == what, "the answer takes away its own question");
+	ok(src[2]->model.nr_asks == 1 && src[2]->model.ask[0].seq == what,
+	   "the answer takes away its own question");
 	is_int((int64_t)model_agent(&src[2]->model, 2)->ask, (int64_t)what, "the agent asks still");
 	ui_sync(&ui);
 	ui_draw(&ui);
@@ -357,11 +392,21 @@ static void script_asks(void)
 {
 	begin(1, 0, false);
 	struct model *m = &src[0]->model;
-	struct event ev = { .seq = m->head + 1, .kind = EV_ASK, .body = "{\"text\":\"ready?\"}", .len = 17, .ts_us = m->last_us };
+	struct event ev = { .seq = m->head + 1,
+			    .kind = EV_ASK,
+			    .body = "{\"text\":\"ready?\"}",
+			    .len = 17,
+			    .ts_us = m->last_us };
 	model_apply(m, &ev);
 	const struct model_agent *a = model_agent(m, m->start);
-	ok(a && model_agent_state(m, a) == AGENT_ASK, "a question of the script is its row's state");
-	struct event done = { .seq = m->head + 1, .cause = ev.seq, .kind = EV_ASK_ANSWERED, .body = "{}", .len = 2, .ts_us = m->last_us };
+	ok(a && model_agent_state(m, a) == AGENT_ASK,
+	   "a question of the script is its row's state");
+	struct event done = { .seq = m->head + 1,
+			      .cause = ev.seq,
+			      .kind = EV_ASK_ANSWERED,
+			      .body = "{}",
+			      .len = 2,
+			      .ts_us = m->last_us };
 	model_apply(m, &done);
 	ok(m->nr_asks == 0 && model_agent(m, m->start)->ask == 0, "until it is answered");
 	end();
@@ -382,7 +427,12 @@ static const char *shot(void)
 static void event(size_t source, uint16_t kind, uint64_t action, const char *body)
 {
 	struct model *m = &src[source]->model;
-	struct event ev = { .seq = m->head + 1, .agent = 2, .action = action, .kind = kind, .body = body, .len = strlen(body),
+	struct event ev = { .seq = m->head + 1,
+			    .agent = 2,
+			    .action = action,
+			    .kind = kind,
+			    .body = body,
+			    .len = strlen(body),
 			    .ts_us = m->last_us + 1000000 };
 	model_apply(m, &ev);
 }
@@ -394,7 +444,8 @@ static void paused(void)
 	struct model *m = &src[2]->model;
 	ok(strstr(shot(), " held #3 fix: rm 0"), "the pending action is shown");
 	event(2, EV_ACTION_DECIDED, 3, "{\"decision\":\"approve\",\"by\":\"human\"}");
-	ok(!strstr(shot(), " held #3 fix: rm 0") || strstr(shot(), "2 HELD"), "and disappears after the decision");
+	ok(!strstr(shot(), " held #3 fix: rm 0") || strstr(shot(), "2 HELD"),
+	   "and disappears after the decision");
 	size_t waits = m->nr_held;
 	event(2, EV_LATCH_PAUSE, 0, "{\"agent\":2}");
 	for (size_t i = 0; i < m->nr_agents; i++)
@@ -404,10 +455,14 @@ static void paused(void)
 	for (size_t i = 0; i < SPARK_SLOTS; i++)
 		marked = marked || model_agent(m, 2)->spark.held[i];
 	ok(!marked, "nor is it marked so where it is seen how busy the agent was");
-	is_int((int)m->nr_held, (int)waits, "an action paused before its start is not pending approval");
+	is_int((int)m->nr_held, (int)waits,
+	       "an action paused before its start is not pending approval");
 	is_int(model_agent_state(m, model_agent(m, 2)), AGENT_PAUSED, "the agent is paused");
 	CLEANUP(json_release) json_t *page = handoff_make(src[2], true, 0);
-	is_str(json_str(json_array_get(json_object_get(page, "waits"), json_array_size(json_object_get(page, "waits")) - 1 - m->nr_asks), "why", ""),
+	is_str(json_str(json_array_get(json_object_get(page, "waits"),
+				       json_array_size(json_object_get(page, "waits")) - 1 -
+					       m->nr_asks),
+			"why", ""),
 	       "paused by a user", "the handoff summary names the pause");
 	ok(strstr(shot(), "before exec  rm 0"), "the row names the next command");
 	ui_open(&ui, "agent", &(struct subject){ .source = 2, .agent = 2 });
@@ -415,7 +470,9 @@ static void paused(void)
 	ui_open(&ui, "plot", &(struct subject){ .source = 2 });
 	ok(strstr(shot(), "= paused  ! held"), "the plot has a sign of its own for it");
 	const char *lane = strstr(shot(), "\n fix ");
-	ok(lane && memchr(lane + 1, '=', strcspn(lane + 1, "\n")) && !memchr(lane + 1, '!', strcspn(lane + 1, "\n")), "and shows it by that");
+	ok(lane && memchr(lane + 1, '=', strcspn(lane + 1, "\n")) &&
+		   !memchr(lane + 1, '!', strcspn(lane + 1, "\n")),
+	   "and shows it by that");
 	ui_back(&ui);
 	event(2, EV_ACTION_HELD, 3, "{\"reasons\":[\"ask\",\"pause\"]}");
 	is_int((int)m->nr_held, (int)waits + 1, "what a rule stopped as well waits");
@@ -436,14 +493,21 @@ static void said_where(void)
 	ui_open(&ui, "boxes", &(struct subject){ .source = 2 });
 	ok(!strstr(shot(), "1 line chosen"), "which the next screen does not say");
 	struct model *m = &src[2]->model;
-	struct event ev = { .seq = m->head + 1, .kind = EV_BOX_OPEN, .body = "{\"name\":\"stall\",\"driver\":\"process\"}", .ts_us = m->last_us };
+	struct event ev = { .seq = m->head + 1,
+			    .kind = EV_BOX_OPEN,
+			    .body = "{\"name\":\"stall\",\"driver\":\"process\"}",
+			    .ts_us = m->last_us };
 	ev.len = strlen(ev.body);
 	struct session *s = src[2]->session;
 	GROW(s->event, s->nr, s->cap);
 	s->event[s->nr++] = (ev.body = mem_strdup(ev.body), ev);
 	GROW(s->event, s->nr, s->cap);
-	s->event[s->nr++] = (struct event){ .seq = ev.seq + 1, .box = ev.seq, .kind = EV_SNAPSHOT_TAKEN, .ts_us = ev.ts_us,
-					    .body = mem_strdup("{\"nr\":1,\"changed\":[]}"), .len = 22 };
+	s->event[s->nr++] = (struct event){ .seq = ev.seq + 1,
+					    .box = ev.seq,
+					    .kind = EV_SNAPSHOT_TAKEN,
+					    .ts_us = ev.ts_us,
+					    .body = mem_strdup("{\"nr\":1,\"changed\":[]}"),
+					    .len = 22 };
 	ui_sync(&ui);
 	ui_open(&ui, "log", &(struct subject){ .source = 2 });
 	ok(strstr(shot(), " stall "), "an agent that changed files shows 'stall' in the log");
@@ -454,16 +518,25 @@ static void frozen(void)
 {
 	begin(1, 0, false);
 	struct model *m = &src[0]->model;
-	struct event box = { .seq = m->head + 1, .kind = EV_BOX_OPEN, .body = "{\"name\":\"b\"}", .len = 12, .ts_us = m->last_us };
+	struct event box = { .seq = m->head + 1,
+			     .kind = EV_BOX_OPEN,
+			     .body = "{\"name\":\"b\"}",
+			     .len = 12,
+			     .ts_us = m->last_us };
 	model_apply(m, &box);
 	m->action[0].box = box.seq;
 	event(0, EV_ACTION_DECIDED, 3, "{\"decision\":\"approve\",\"by\":\"human\"}");
 	event(0, EV_ACTION_STARTED, 3, "{}");
 	is_int(model_agent_state(m, model_agent(m, 2)), AGENT_RUN, "it runs");
-	struct event freeze = { .seq = m->head + 1, .kind = EV_BOX_FROZEN, .box = box.seq, .body = "{\"frozen\":true}", .len = 15,
+	struct event freeze = { .seq = m->head + 1,
+				.kind = EV_BOX_FROZEN,
+				.box = box.seq,
+				.body = "{\"frozen\":true}",
+				.len = 15,
 				.ts_us = m->last_us };
 	model_apply(m, &freeze);
-	is_int(model_agent_state(m, model_agent(m, 2)), AGENT_PAUSED, "an action in a frozen sandbox does not count as running");
+	is_int(model_agent_state(m, model_agent(m, 2)), AGENT_PAUSED,
+	       "an action in a frozen sandbox does not count as running");
 	ok(strstr(shot(), "FROZEN in exec  rm 0"), "the row reports the freeze");
 	end();
 }
@@ -482,7 +555,8 @@ static void opening_by_itself(void)
 		event(0, EV_ACTION_HELD, 3, more);
 		ui_sync(&ui);
 		ui_draw(&ui);
-		is_str(ui_top(&ui)->ops->name, typing ? "fleet" : "approval", typing ? "typing stays on the fleet" : "the approval screen opens");
+		is_str(ui_top(&ui)->ops->name, typing ? "fleet" : "approval",
+		       typing ? "typing stays on the fleet" : "the approval screen opens");
 		press("y");
 		ok(*took() == 0, "and decides nothing");
 		end();
@@ -512,14 +586,18 @@ static void going_on(void)
 	press("p");
 	is_str(ui.message, "fix pauses before its next action", "a pause");
 	press("c");
-	is_str(ui.message, "fix waits at #3, which is pending approval: a opens it", "continue does not replace a pending decision");
+	is_str(ui.message, "fix waits at #3, which is pending approval: a opens it",
+	       "continue does not replace a pending decision");
 	static const char *const none[][2] = {
-		{ "$5x\n", "expected an amount of dollars, like 0.50 or usd=0.50" }, { "$steps=0\n", "expected an amount of steps, like 20 or steps=20" },
-		{ "$time=soon\n", "expected an amount of time, like 20m or time=20m" }, { "$cents=3\n", "not understood: usd=1 time=20m tokens=50000 steps=20 actions=10" },
+		{ "$5x\n", "expected an amount of dollars, like 0.50 or usd=0.50" },
+		{ "$steps=0\n", "expected an amount of steps, like 20 or steps=20" },
+		{ "$time=soon\n", "expected an amount of time, like 20m or time=20m" },
+		{ "$cents=3\n", "not understood: usd=1 time=20m tokens=50000 steps=20 actions=10" },
 	};
 	for (size_t i = 0; i < ARRAY_LEN(none); i++) {
 		press(none[i][0]);
-		is_str(ui.message, none[i][1], "an invalid amount is reported in the prompt's terms");
+		is_str(ui.message, none[i][1],
+		       "an invalid amount is reported in the prompt's terms");
 	}
 	press("$1\n");
 	is_str(ui.message, "budget extended; its agents continue", "a larger budget");
@@ -528,7 +606,8 @@ static void going_on(void)
 	is_str(ui.message, "fix continues to the next breakpoint", "a paused agent continues");
 	src[0]->model.paused_all = true;
 	press("c");
-	ok(strstr(ui.message, "P continues them"), "and one that stops again at once, with what to do: %s", ui.message);
+	ok(strstr(ui.message, "P continues them"),
+	   "and one that stops again at once, with what to do: %s", ui.message);
 	end();
 	char path[] = "/tmp/t_everywhere-XXXXXX";
 	struct err err = ERR_INIT;
@@ -546,7 +625,8 @@ static void going_on(void)
 	source_sync(s, 0, 0);
 	CLEANUP(json_release) json_t *h = handoff_make(s, false, 0);
 	handoff_text(h, &page);
-	ok(strstr(buf_cstr(&page), "LAST DECISIONS (1)") && strstr(buf_cstr(&page), "#5 approve"), "decisions are those of people and rules");
+	ok(strstr(buf_cstr(&page), "LAST DECISIONS (1)") && strstr(buf_cstr(&page), "#5 approve"),
+	   "decisions are those of people and rules");
 	source_close(&s);
 }
 
@@ -604,7 +684,8 @@ static void editor(void)
 	ui.mono_us += 500000;
 	press("nno");
 	ui_key(&ui, K_CTRL('e'));
-	ok(ui.edit && strcmp(ui.edit, "no") == 0 && !ui.prompt.active, "Ctrl-e takes a message to the editor");
+	ok(ui.edit && strcmp(ui.edit, "no") == 0 && !ui.prompt.active,
+	   "Ctrl-e takes a message to the editor");
 	free_ptr(&ui.edit);
 	void (*back)(struct ui *, const char *) = ui.edited;
 	ui.edited = NULL;
@@ -647,6 +728,7 @@ int main(void)
 	if (!mkdtemp(dir))
 		return 99;
 	words_for_nobody();
+	key_without_action();
 	whose_action();
 	everything();
 	offered();
