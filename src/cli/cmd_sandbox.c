@@ -278,7 +278,7 @@ static int cmd_sandbox_session_opts(struct cmd_ctx *ctx, const char *script, jso
 	const char *text = library_file(script, &len);
 	if (!text)
 		return err_set(err, ERR_NOENT, "'%s' not found in this build", script);
-	json_put_str(o, "name", "sandbox");
+	json_put_str(o, "name", cmd_opt(ctx, "name") ? cmd_opt(ctx, "name") : "sandbox");
 	json_put_bytes(o, "script", text, len);
 	return run_common(ctx, o, err);
 }

@@ -29,6 +29,8 @@ cp out.json "$t/out"
 row() { grep "\"model\":\"scripted:$1.lua\"" out.json; }
 like "$(row good)" '"outcome":"ok".*"test":0.*"files":2.*"model_calls":2' 'the good one: its test, difference and calls'
 like "$(row bad)" '"outcome":"failed".*"test":1' 'one that failed'
+is "$("$sg" ls --json | jq -r 'select(.name | startswith("test-") or . == "sandbox").name' | sort | xargs)" \
+	'test-scripted-bad-lua-1 test-scripted-dear-lua-1 test-scripted-good-lua-1 test-scripted-slow-lua-1' 'the session of each test is named after its model'
 like "$(row dear)" '"outcome":"budget"' 'one that used up its budget'
 like "$(row slow)" '"outcome":"late"' 'one whose time was up'
 id() { row "$1" | sed 's/.*"session":"\([^"]*\)".*/\1/'; }

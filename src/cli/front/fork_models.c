@@ -87,10 +87,10 @@ static void own_words(const struct race *r, struct strv *w)
 
 /* --- beginning -------------------------------------------------------------------------------- */
 
-/* Of the session: its model's name, in the signs that a name takes. */
-static char *leg_name(const struct leg *g)
+/* Of its session or its test's: the model's name, in the signs that a name takes. */
+static char *leg_name(const struct leg *g, const char *kind)
 {
-	char *name = mem_printf("fork-%s-%" PRId64, g->model, g->run);
+	char *name = mem_printf("%s-%s-%" PRId64, kind, g->model, g->run);
 	for (char *p = name; *p; p++)
 		if (!((*p >= 'a' && *p <= 'z') || (*p >= 'A' && *p <= 'Z') ||
 		      (*p >= '0' && *p <= '9') || *p == '-'))
@@ -104,7 +104,7 @@ static int start_leg(struct race *r, struct leg *g, struct err *err)
 {
 	CLEANUP(strv_release) struct strv w = STRV_INIT;
 	CLEANUP(buf_release) struct buf out = BUF_INIT;
-	CLEANUP(free_ptr) char *name = leg_name(g);
+	CLEANUP(free_ptr) char *name = leg_name(g, "fork");
 	const char *budget = cmd_opt(r->ctx, "budget"), *own = cmd_opt(r->ctx, "name");
 	CLEANUP(free_ptr) char *ref = mem_printf("%s#%" PRIu64, r->from, r->seq);
 	own_words(r, &w);
@@ -271,7 +271,8 @@ static void test_leg(struct race *r, struct leg *g, const char *patch)
 	struct err err = ERR_INIT;
 	struct stat st;
 	own_words(r, &w);
-	const char *const fixed[] = { "-q", "sandbox", "exec", "-i" };
+	CLEANUP(free_ptr) char *name = leg_name(g, "test");
+	const char *const fixed[] = { "-q", "sandbox", "exec", "-i", "--name", name };
 	for (size_t i = 0; i < ARRAY_LEN(fixed); i++)
 		strv_push(&w, fixed[i]);
 	if (r->repo) {
