@@ -9,6 +9,7 @@
 #include "base/fd.h"
 #include "base/mem.h"
 #include "base/paths.h"
+#include "sandbox/common/driver_options.h"
 #include "sandbox/pyodide/pyodide_priv.h"
 
 enum { IMAGE_MAX = 256 << 20, LATE_MS = 60000 };
@@ -260,20 +261,8 @@ static void on_box(void *self, json_t *result, const struct err *err)
 
 static int pyodide_take_opts(struct pyodide *p, const struct box_opts *o, struct err *err)
 {
-	static const char *const known[] = { "package", "node", "lowers", "copy_of" };
-	const char *name;
-	json_t *value;
-	json_object_foreach(o->driver, name, value)
-	{
-		bool good = false;
-		for (size_t i = 0; i < ARRAY_LEN(known); i++)
-			good |= strcmp(name, known[i]) == 0;
-		if (!good)
-			return err_set(
-				err, ERR_INVALID,
-				"backend pyodide: unknown option '%.60s'; known: package, node",
-				name);
-	}
+	if (driver_options_check(o, "pyodide", "package, node", "lowers, copy_of", err) < 0)
+		return -1;
 	if (o->net || o->nr_hosts || json_array_size(o->proxies))
 		return err_set(err, ERR_UNSUPPORTED,
 			       "backend pyodide has no sockets; remove 'net' and 'proxies'");

@@ -14,6 +14,7 @@
 #include "base/hash.h"
 #include "base/mem.h"
 #include "base/paths.h"
+#include "sandbox/common/driver_options.h"
 #include "sandbox/common/remote_orphans.h"
 #include "sandbox/stream/stream_backend.h"
 #include "sandbox/guest/guest_drive.h"
@@ -80,23 +81,11 @@ static int ssh_take_host(struct ssh *s, const json_t *o, struct err *err)
 
 static int ssh_take_opts(struct far *f, const struct box_opts *o, struct err *err)
 {
-	static const char *const known[] = { "host", "user",  "port",  "key",	 "config",
-					     "dir",  "image", "build", "copy_of" };
 	struct ssh *s = ssh_of(f);
-	const char *name;
-	json_t *value;
 	s->pidfd = s->said_fd = -1;
-	json_object_foreach(o->driver, name, value)
-	{
-		bool good = false;
-		for (size_t i = 0; i < ARRAY_LEN(known); i++)
-			good |= strcmp(name, known[i]) == 0;
-		if (!good)
-			return err_set(
-				err, ERR_INVALID,
-				"backend ssh: unknown option '%.60s'; known: host, user, port, key, config, dir",
-				name);
-	}
+	if (driver_options_check(o, "ssh", "host, user, port, key, config, dir",
+				 "image, build, copy_of", err) < 0)
+		return -1;
 	const json_t *port = json_object_get(o->driver, "port");
 	s->user = ssh_text_of(o->driver, "user");
 	s->port = json_is_integer(port) ? mem_printf("%lld", (long long)json_integer_value(port))

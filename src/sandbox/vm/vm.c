@@ -13,6 +13,7 @@
 #include "base/fd.h"
 #include "base/mem.h"
 #include "base/paths.h"
+#include "sandbox/common/driver_options.h"
 #include "sandbox/stream/stream_backend.h"
 #include "sandbox/guest/guest_drive.h"
 #include "sandbox/common/launcher_client.h"
@@ -79,23 +80,12 @@ static int take_image(struct vm *v, const struct box_opts *o, struct err *err)
 
 static int vm_take_opts(struct far *f, const struct box_opts *o, struct err *err)
 {
-	static const char *const known[] = { "image", "kernel", "modules", "accel", "copy_of" };
 	struct vm *v = vm_of(f);
-	const char *name, *accel = json_str(o->driver, "accel", NULL);
-	json_t *value;
+	const char *accel = json_str(o->driver, "accel", NULL);
 	v->boot.kernel_fd = v->boot.initrd_fd = v->boot.disk_fd = v->pidfd = v->port = v->console =
 		-1;
-	json_object_foreach(o->driver, name, value)
-	{
-		bool good = false;
-		for (size_t i = 0; i < ARRAY_LEN(known); i++)
-			good |= strcmp(name, known[i]) == 0;
-		if (!good)
-			return err_set(
-				err, ERR_INVALID,
-				"backend vm: unknown option '%.60s'; known: image, kernel, modules, accel",
-				name);
-	}
+	if (driver_options_check(o, "vm", "image, kernel, modules, accel", "copy_of", err) < 0)
+		return -1;
 	if (accel && strcmp(accel, "kvm") != 0 && strcmp(accel, "tcg") != 0)
 		return err_set(err, ERR_INVALID,
 			       "backend vm: accel: expected \"kvm\" or \"tcg\", got \"%.60s\"",
