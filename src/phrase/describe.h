@@ -15,6 +15,9 @@ void describe_action(const json_t *requested, struct buf *out);
 void describe_preview(const json_t *ended, struct buf *out);
 /* The same in several lines: sum, why it is incomplete, files, what to do next. */
 void describe_preview_long(const json_t *ended, struct buf *out);
+/* Why a dry run is incomplete, from a word of its list "incomplete". An unknown @word is returned
+ * itself. */
+const char *describe_preview_reason(const char *word);
 /* How a second run compares, from the body of its redo.ended; several lines, no line break at the
  * end. */
 void describe_redo(const json_t *ended, struct buf *out);

@@ -36,7 +36,7 @@ static void describe_preview_sum(const json_t *o, struct buf *out)
 	describe_preview_files_sum(o, out);
 }
 
-static const char *describe_preview_reason(const char *word)
+const char *describe_preview_reason(const char *word)
 {
 	static const struct {
 		const char *word, *text;

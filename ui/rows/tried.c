@@ -3,6 +3,7 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "phrase/describe.h"
 #include "ui/term/fmt.h"
 
 enum { FILES_MAX = 12, LINES_MAX = 8, HOSTS_MAX = 4, OUTPUT_MAX = 1 << 20, LIMIT_US = 30000000 };
@@ -39,7 +40,7 @@ static const char *network_text(const json_t *o, struct arena *a)
 	const json_t *net = json_object_get(o, "net"), *hosts = json_object_get(net, "hosts");
 	CLEANUP(buf_release) struct buf b = BUF_INIT;
 	int64_t refused = json_int(net, "refused", 0), names = json_int(net, "names", 0);
-	buf_puts(&b, "it tried to use the network");
+	buf_puts(&b, describe_preview_reason("network"));
 	for (size_t i = 0; i < json_array_size(hosts) && i < HOSTS_MAX; i++)
 		buf_printf(&b, "%s %s:%" PRId64, i ? "," : ":",
 			   json_str(json_array_get(hosts, i), "host", "?"),
@@ -55,25 +56,8 @@ static const char *network_text(const json_t *o, struct arena *a)
 
 static const char *reason_text(const char *word, const json_t *o, struct arena *a)
 {
-	static const struct {
-		const char *word, *text;
-	} known[] = {
-		{ "local", "it tried to reach a server in the sandbox, which was frozen" },
-		{ "tmp", "it wrote to /tmp, which a dry run discards" },
-		{ "procs", "it left processes running; the dry run ended them" },
-		{ "time", "it ran longer than 30 s" },
-		{ "output", "it printed more than a dry run keeps" },
-		{ "blind",
-		  "it had no network; this isolation level can't show whether it tried to use one" },
-		{ "partial", "only the workspace was copied; changes elsewhere are not seen" },
-		{ "hash_only", "some file contents are recorded as hash only" },
-	};
-	if (strcmp(word, "network") == 0)
-		return network_text(o, a);
-	for (size_t i = 0; i < ARRAY_LEN(known); i++)
-		if (strcmp(known[i].word, word) == 0)
-			return known[i].text;
-	return arena_strdup(a, word);
+	return strcmp(word, "network") == 0 ? network_text(o, a)
+					    : arena_strdup(a, describe_preview_reason(word));
 }
 
 static void tried_incomplete(struct text *t, const json_t *o)
