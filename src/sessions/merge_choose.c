@@ -45,8 +45,11 @@ static int choose_named(const struct unmerged *u, const char *session, const cha
 		return err_set(err, ERR_USAGE,
 			       "several sandboxes have this name; name one by its id (%s/#ID): %s",
 			       session, buf_cstr(&names));
+	for (size_t i = 0; !found && i < u->nr; i++)
+		buf_printf(&names, "%s%s", i ? ", " : "", u->box[i].name);
 	if (!found)
-		return err_set(err, ERR_NOENT, "session %s: sandbox '%s' not found", session, name);
+		return err_set(err, ERR_NOENT, "session %s: sandbox '%s' not found; %s%s", session,
+			       name, u->nr ? "sandboxes: " : "it has none", buf_cstr(&names));
 	*out = found;
 	return 0;
 }
