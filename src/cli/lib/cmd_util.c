@@ -80,6 +80,8 @@ int cmd_filter_text(const char *text, struct filter **out, struct err *err)
 	const struct filter_saved names = saved_lookup(&saved);
 	int rc = filter_parse(out, text, &names, NULL, err);
 	saved_release(&saved);
+	if (rc < 0 && err->code == ERR_PARSE && !*err->hint)
+		snprintf(err->hint, sizeof(err->hint), "Try 'sandglass help filter'.");
 	return rc;
 }
 
