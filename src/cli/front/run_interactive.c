@@ -32,6 +32,34 @@ static int front_find_inner(struct cmd_ctx *ctx, json_t *o, const struct inner_f
 	return -1;
 }
 
+static void inner_put_option(struct strv *args, const char *name, const char *value)
+{
+	if (!value || !*value)
+		return;
+	strv_push(args, name);
+	strv_push(args, value);
+}
+
+/* Options that both scripts take. */
+static void inner_put_common(struct cmd_ctx *ctx, const struct inner_agent *a, const char *repo,
+			     struct strv *args)
+{
+	CLEANUP(buf_release) struct buf hold = BUF_INIT;
+	CLEANUP(json_release) json_t *patterns = opt_list(ctx, "hold-exec");
+	size_t nr;
+	json_t *pattern;
+	json_array_foreach(patterns, nr, pattern)
+		buf_printf(&hold, "%s\n", json_string_value(pattern));
+	inner_put_option(args, "--agent", a->profile);
+	inner_put_option(args, "--repo", repo);
+	inner_put_option(args, "--program", a->program);
+	inner_put_option(args, "--root", a->roots);
+	inner_put_option(args, "--path", a->path);
+	inner_put_option(args, "--beside", a->beside);
+	inner_put_option(args, "--model", cmd_opt(ctx, "model"));
+	inner_put_option(args, "--hold", buf_cstr(&hold));
+}
+
 /* --agent NAME -e TASK: a third-party agent does the task, in a sandbox. */
 int inner_agent(struct cmd_ctx *ctx, const char *task, json_t *o, struct err *err)
 {
@@ -52,27 +80,9 @@ int inner_agent(struct cmd_ctx *ctx, const char *task, json_t *o, struct err *er
 					 .program = command->nr ? command->item[0] : NULL };
 	if (front_find_inner(ctx, o, &find, &a, &args, err) < 0)
 		return -1;
-	CLEANUP(buf_release) struct buf hold = BUF_INIT;
-	CLEANUP(json_release) json_t *patterns = opt_list(ctx, "hold-exec");
-	size_t nr;
-	json_t *pattern;
-	json_array_foreach(patterns, nr, pattern)
-		buf_printf(&hold, "%s\n", json_string_value(pattern));
-	const char *const pair[][2] = { { "--agent", a.profile },
-					{ "--repo", full },
-					{ "--program", a.program },
-					{ "--root", a.roots },
-					{ "--path", a.path },
-					{ "--beside", a.beside },
-					{ "--model", cmd_opt(ctx, "model") },
-					{ "--control", cmd_opt(ctx, "control") },
-					{ "--linger", cmd_opt(ctx, "linger") },
-					{ "--hold", buf_cstr(&hold) } };
-	for (size_t i = 0; i < ARRAY_LEN(pair); i++)
-		if (pair[i][1] && *pair[i][1]) {
-			strv_push(&args, pair[i][0]);
-			strv_push(&args, pair[i][1]);
-		}
+	inner_put_common(ctx, &a, full, &args);
+	inner_put_option(&args, "--control", cmd_opt(ctx, "control"));
+	inner_put_option(&args, "--linger", cmd_opt(ctx, "linger"));
 	strv_push(&args, "--");
 	strv_push(&args, task);
 	for (size_t i = 0; i < command->nr; i++)
@@ -128,34 +138,16 @@ int front_run_interactive(struct cmd_ctx *ctx, json_t *o, struct err *err)
 	const char *shown = name		    ? name
 			    : strrchr(program, '/') ? strrchr(program, '/') + 1
 						    : program;
-	CLEANUP(buf_release) struct buf hold = BUF_INIT;
-	CLEANUP(json_release) json_t *patterns = opt_list(ctx, "hold-exec");
-	size_t nr;
-	json_t *pattern;
-	json_array_foreach(patterns, nr, pattern)
-		buf_printf(&hold, "%s\n", json_string_value(pattern));
 	CLEANUP(json_release) json_t *login = interactive_login(ctx, name);
-	const char *const pair[][2] = { { "--agent", a.profile },
-					{ "--name", shown },
-					{ "--login", json_str(login, "name", NULL) },
-					{ "--plan", json_str(login, "plan", NULL) },
-					{ "--tier", json_str(login, "tier", NULL) },
-					{ "--account", json_str(login, "account", NULL) },
-					{ "--account_id", json_str(login, "account_id", NULL) },
-					{ "--login_url", interactive_url(login) },
-					{ "--repo", full },
-					{ "--program", a.program },
-					{ "--root", a.roots },
-					{ "--path", a.path },
-					{ "--beside", a.beside },
-					{ "--model", cmd_opt(ctx, "model") },
-					{ "--record_input", cmd_opt(ctx, "record-input") },
-					{ "--hold", buf_cstr(&hold) } };
-	for (size_t i = 0; i < ARRAY_LEN(pair); i++)
-		if (pair[i][1] && *pair[i][1]) {
-			strv_push(&args, pair[i][0]);
-			strv_push(&args, pair[i][1]);
-		}
+	inner_put_common(ctx, &a, full, &args);
+	inner_put_option(&args, "--name", shown);
+	inner_put_option(&args, "--login", json_str(login, "name", NULL));
+	inner_put_option(&args, "--plan", json_str(login, "plan", NULL));
+	inner_put_option(&args, "--tier", json_str(login, "tier", NULL));
+	inner_put_option(&args, "--account", json_str(login, "account", NULL));
+	inner_put_option(&args, "--account_id", json_str(login, "account_id", NULL));
+	inner_put_option(&args, "--login_url", interactive_url(login));
+	inner_put_option(&args, "--record_input", cmd_opt(ctx, "record-input"));
 	front_terminal_words(&args);
 	strv_push(&args, "--");
 	for (size_t i = 0; i < words->nr; i++)
