@@ -119,13 +119,14 @@ static const char *interactive_url(const json_t *login)
 int front_run_interactive(struct cmd_ctx *ctx, json_t *o, struct err *err)
 {
 	const struct strv *words = &ctx->line->rest;
-	const char *name = cmd_opt(ctx, "agent"), *repo = cmd_opt(ctx, "repo"),
+	const char *name = cmd_opt(ctx, "agent"),
+		   *repo = cmd_opt(ctx, "repo") ? cmd_opt(ctx, "repo") : ".",
 		   *program = name ? NULL : words->item[0];
 	struct inner_agent a = { 0 };
 	size_t len;
 	const char *text = library_file("agents/interactive.lua", &len);
 	char full[PATH_MAX];
-	if (!realpath(repo ? repo : ".", full))
+	if (!realpath(repo, full))
 		return err_sys(err, "can't use workspace '%s'", repo);
 	if (!text)
 		return err_set(err, ERR_NOENT, "agent script not found in this build");
