@@ -23,6 +23,21 @@ json_t *json_parse(const char *text, size_t len, const char *what, struct err *e
 	return j;
 }
 
+bool json_crowded(const char *text, size_t len, size_t most)
+{
+	bool quoted = false;
+	size_t nr = 1;
+	for (size_t i = 0; i < len && nr <= most; i++) {
+		if (quoted && text[i] == '\\')
+			i++;
+		else if (text[i] == '"')
+			quoted = !quoted;
+		else if (!quoted)
+			nr += text[i] == ',' || text[i] == '[' || text[i] == '{';
+	}
+	return nr > most;
+}
+
 static int dump_to_buf(const char *bytes, size_t len, void *self)
 {
 	buf_append(self, bytes, len);

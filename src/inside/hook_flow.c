@@ -177,11 +177,14 @@ void hook_begin(struct flow *f, const char *format)
 {
 	struct err none = ERR_INIT;
 	f->hook = hook_words_format(format);
-	f->req = f->body.len ? json_parse(f->body.data, f->body.len, "hook", &none) : NULL;
+	bool crowded = json_crowded(buf_cstr(&f->body), f->body.len, FLOW_VALUES_MAX);
+	f->req = f->body.len && !crowded ? json_parse(f->body.data, f->body.len, "hook", &none)
+					 : NULL;
 	if (!f->hook || !json_is_object(f->req)) {
-		flow_refuse(f, 400,
-			    f->hook ? "the event is not a JSON object"
-				    : "no format of hooks has this name");
+		flow_refuse(f, crowded ? 413 : 400,
+			    crowded   ? "the event has too many JSON values (at most 500000)"
+			    : f->hook ? "the event is not a JSON object"
+				      : "no format of hooks has this name");
 		flow_free(f);
 		return;
 	}

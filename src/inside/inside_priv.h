@@ -192,6 +192,8 @@ uint64_t tools_caller(const struct proxies *all, const json_t *argv, const char 
 /* Unpacks the body, which came with Content-Encoding @coding (may be NULL), to at most @max bytes.
  * NULL, or why it can't be read (static). */
 const char *packed_body_open(struct flow *f, const char *coding, size_t max);
+/* JSON values of a body: the sandbox's program must not fill the supervisor's memory with them. */
+enum { FLOW_VALUES_MAX = 500000 };
 /* The body was changed: sends it uncompressed. */
 void packed_body_changed(struct flow *f);
 

@@ -407,6 +407,10 @@ static void begin_model(struct flow *f, const struct http_ask *ask, const char *
 		turn_down(f, 415, why);
 		return;
 	}
+	if (json_crowded(buf_cstr(&f->body), f->body.len, FLOW_VALUES_MAX)) {
+		turn_down(f, 413, "the body has too many JSON values (at most 500000)");
+		return;
+	}
 	f->req = f->body.len ? json_parse(f->body.data, f->body.len, "request", &none) : NULL;
 	if (f->speak && !json_is_object(f->req)) {
 		turn_down(f, 400, "the body is not a JSON object");

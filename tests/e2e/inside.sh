@@ -51,6 +51,13 @@ responses="curl $H \$U/openai/v1/responses -H \"Authorization: Bearer \$K\" -d '
 gemini="curl $H \"\$U/gemini/v1beta/models/m-1:streamGenerateContent?alt=sse\" -H \"x-goog-api-key: \$K\" -d '{\"tools\":[{\"functionDeclarations\":[{\"name\":\"run_shell_command\"}]}],\"contents\":[{\"role\":\"user\",\"parts\":[{\"text\":\"go\"}]}]}'"
 whole=${anthropic/\"stream\":true,/}
 
+# --- a body of many values ---
+model '[{"text":"done"}]'
+ask "{ printf '{\"model\":\"m-1\",\"messages\":[0'; head -c 2000000 /dev/zero | sed 's/\\x00\\x00/,0/g'; printf ']}'; } >many
+curl $H -o answer -w '%{http_code}' \$U/anthropic/v1/messages -H \"x-api-key: \$K\" --data-binary @many; cat answer"
+is "$(grep -oE '^413|too many JSON values' <<<"$out" | xargs) $(wc -c <log)" '413 too many JSON values 0' 'a request with too many JSON values is refused'
+like "$(events | grep 'too many JSON')" '"kind":"' 'and recorded'
+
 # --- four dialects, and the refusals ---
 model '[{"bash":"echo hello > hello.txt"},{"text":"done"}]'
 ask "$anthropic; $chat; $responses; $gemini; $whole

@@ -56,5 +56,7 @@ int main(void)
 		clean = clean && c != 0x7f && c >= 0x20 && !(c == 0xc2 && next < 0xa0);
 	}
 	ok(clean, "and holds no control");
+	static const char three[] = "{\"a,\\\"[{\": [1], \"b\": \"\\\\\"}";
+	ok(!json_crowded(three, strlen(three), 4) && json_crowded(three, strlen(three), 3), "values are counted, text is not");
 	return done_testing();
 }
