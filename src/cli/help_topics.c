@@ -169,6 +169,8 @@ static const char help_topics_keys[] =
 	"Replay: Space plays; . , step; { } go by turns; ]e ]d ]a ]m go to the next error, difference,\n"
 	"approval, bookmark; 50% and 188G seek; F follows a running session.\n"
 	"Agents in their own interface: Ctrl-\\ opens an overlay; d detaches, y and n decide.\n"
+	"After a flood of output (1 MiB) the repainted screen is made from its last 256 KiB; the\n"
+	"recording has all of it.\n"
 	"The setting 'keys' changes keys ('sandglass config keys').\n";
 
 static const char help_topics_console[] =
