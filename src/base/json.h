@@ -20,8 +20,8 @@ void json_release(json_t **j);
 /* Parses exactly one value; @what names the source in the error ("policy", "control frame").
  * Returns owned or NULL. */
 json_t *json_parse(const char *text, size_t len, const char *what, struct err *err) NODISCARD;
-/* True if @text may have more than @most values: parsed, each takes up to some 400 bytes. A look before
- * json_parse at text of programs that are not trusted. */
+/* True if @text may have more than @most values: parsed, each takes up to some 400 bytes. For text
+ * of programs that are not trusted, before json_parse. */
 bool json_crowded(const char *text, size_t len, size_t most);
 
 void json_dump_buf(const json_t *j, struct buf *out); /* appends compact text */
