@@ -3,7 +3,7 @@
 # need, with "check" neither what comes from npm nor others' programs that single tests ask. Elsewhere: says what they are.
 set -eu
 build="gcc make pkg-config libc6-dev libncurses-dev liblua5.4-dev libcurl4-openssl-dev libsqlite3-dev libgit2-dev libuv1-dev
-libseccomp-dev libssl-dev libsodium-dev libzstd-dev libjansson-dev libutf8proc-dev libvterm-dev libarchive-dev"
+libseccomp-dev libssl-dev libsodium-dev libzstd-dev zlib1g-dev libjansson-dev libutf8proc-dev libvterm-dev libarchive-dev"
 run="bubblewrap"
 test="git tmux sqlite3 python3 openssl xxd jq curl locales procps zstd e2fsprogs openssh-server openssh-client"
 # The fake provider of tests/e2e/models.sh; without it that part of the test is left out and says so.
@@ -25,7 +25,7 @@ mandoc:mandoc groff-base:groff"
 if [ "${1:-}" = demo ]; then test="git"; fi # its agents commit
 case ${1:-} in demo | check) others=; npm_packages() { :; } ;; esac # no test of `make check` asks for them
 if ! command -v dpkg-query >/dev/null; then
-	echo "sandglass needs, besides a C compiler and make: ncursesw, Lua 5.4, libcurl, OpenSSL >= 3, SQLite >= 3.40, libgit2 >= 1.5, libuv," >&2
+	echo "sandglass needs, besides a C compiler and make: ncursesw, Lua 5.4, libcurl, OpenSSL >= 3, SQLite >= 3.40, libgit2 >= 1.5, zlib, libuv," >&2
 	echo "libseccomp, libsodium, zstd, jansson, utf8proc, libvterm, libarchive (with headers; static jansson, sodium" >&2
 	echo "and seccomp), bubblewrap >= 0.8 to run, and git, tmux, sqlite3, python3, jq, curl, localedef for the tests. Install them, then go on." >&2
 	exit 0

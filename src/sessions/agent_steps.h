@@ -15,13 +15,33 @@ struct agent_steps {
 };
 #define AGENT_STEPS_INIT ((struct agent_steps){ 0 })
 
-/* One step for each of the snapshots @seq (of one layer, in order) at which there were new commits,
- * and one for the work since. nr is 0 if there were none. @rest: message of the work that nobody
- * committed. */
-NODISCARD int agent_steps_read(struct agent_steps *out, struct session *s,
-			       const struct ws_store *st, const uint64_t *seq, size_t nr,
-			       const char *rest, struct err *err);
+/* Where the steps are read from. */
+struct agent_steps_from {
+	struct session *s;	   /* borrowed */
+	const struct ws_store *st; /* borrowed */
+	uint64_t *seq;		   /* snapshots of one layer, in order */
+	size_t nr;
+	char *rest; /* message of the work that nobody committed */
+};
+void agent_steps_from_release(struct agent_steps_from *from);
+
+/* One step for each snapshot at which there were new commits, and one for the work since. nr is 0
+ * if there were none. @gitdir: the repository's own directory in the sandbox: ".git". */
+NODISCARD int agent_steps_read(struct agent_steps *out, const struct agent_steps_from *from,
+			       const char *gitdir, struct err *err);
 void agent_steps_release(struct agent_steps *a);
+
+/* Steps of the repositories within a sandbox's directory (submodules and others): each is read when
+ * a merge asks for it. Zero is empty. */
+struct agent_steps_within {
+	struct agent_steps_from from;
+	const char *dir; /* the directory on the host, which has those repositories; borrowed */
+	struct agent_steps *item;
+	size_t nr, cap;
+};
+/* merge_target.within: @self is a struct agent_steps_within. */
+size_t agent_steps_at(void *self, const char *prefix, const struct merge_step **out);
+void agent_steps_within_release(struct agent_steps_within *w);
 
 /* One line of the log: false if it tells of no commit. Strings are appended to @a. For the tests,
  * too. */

@@ -54,8 +54,10 @@ static void release_plan(struct box_merge *m)
 		ws_view_release(&m->view[i]);
 		merge_choices_release(&m->choice[i]);
 		agent_steps_release(&m->agent[i]);
+		agent_steps_within_release(&m->within[i]);
 	}
 	free(m->agent);
+	free(m->within);
 	free(m->view);
 	free(m->step);
 	free(m->choice);
@@ -63,6 +65,7 @@ static void release_plan(struct box_merge *m)
 	free(m->message);
 	json_decref(m->taken);
 	m->agent = NULL;
+	m->within = NULL;
 	m->view = NULL;
 	m->step = NULL;
 	m->choice = NULL;
@@ -115,6 +118,20 @@ static void leave_out(struct box_merge *m, const struct box_merge_opts *o,
 	}
 }
 
+/* The snapshots of a layer, as steps are read from them. */
+static void steps_from(struct box_merge *m, const struct unmerged_layer *l,
+		       struct agent_steps_within *w)
+{
+	w->dir = l->dir;
+	w->from = (struct agent_steps_from){ .s = m->read,
+					     .st = &m->store,
+					     .seq = mem_calloc(l->nr_snaps + 1, sizeof(*l->snaps)),
+					     .nr = l->nr_snaps,
+					     .rest = mem_strdup(m->message) };
+	for (size_t i = 0; i < l->nr_snaps; i++)
+		w->from.seq[i] = l->snaps[i];
+}
+
 static int plan_layer(struct box_merge *m, const struct box_merge_opts *o,
 		      const struct unmerged_layer *l, const struct ws_store *st, struct err *err)
 {
@@ -129,9 +146,11 @@ static int plan_layer(struct box_merge *m, const struct box_merge_opts *o,
 		json_array_extend(m->taken, c->taken);
 	m->left += c->left + c->partly;
 	m->step[k] = (struct merge_step){ .view = &m->view[k], .message = m->message };
-	if (commits &&
-	    agent_steps_read(&m->agent[k], m->read, st, l->snaps, l->nr_snaps, m->message, err) < 0)
-		return -1;
+	if (commits) {
+		steps_from(m, l, &m->within[k]);
+		if (agent_steps_read(&m->agent[k], &m->within[k].from, ".git", err) < 0)
+			return -1;
+	}
 	m->target[k] =
 		(struct merge_target){ .repo = l->repo,
 				       .had = &l->had,
@@ -140,6 +159,9 @@ static int plan_layer(struct box_merge *m, const struct box_merge_opts *o,
 				       .dir = l->dir,
 				       .step = m->agent[k].nr ? m->agent[k].step : &m->step[k],
 				       .nr_steps = m->agent[k].nr ? m->agent[k].nr : 1,
+				       .within = commits ? agent_steps_at : NULL,
+				       .within_self = &m->within[k],
+				       .rest = m->message,
 				       .choice = c->item,
 				       .nr_choices = c->nr };
 	return 0;
@@ -155,6 +177,8 @@ int box_merge_plan(struct box_merge *m, const struct box_merge_opts *o, struct e
 	m->view = mem_calloc(b->nr, sizeof(*m->view));
 	m->step = mem_calloc(b->nr, sizeof(*m->step));
 	m->agent = mem_calloc(b->nr, sizeof(*m->agent));
+	m->within = mem_calloc(b->nr, sizeof(*m->within));
+	m->store = st;
 	m->choice = mem_calloc(b->nr, sizeof(*m->choice));
 	m->target = mem_calloc(b->nr, sizeof(*m->target));
 	m->message = merge_message(b->name, 0, session_id(m->read));

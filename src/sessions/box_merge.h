@@ -40,7 +40,9 @@ struct box_merge {
 	bool stays;   /* merged, and could not be taken back after a later one failed */
 	/* private */
 	struct merge_step *step;
+	struct ws_store store;
 	struct agent_steps *agent;
+	struct agent_steps_within *within;
 	struct merge_choices *choice;
 	json_t *taken;
 	char *message;

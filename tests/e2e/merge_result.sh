@@ -13,6 +13,8 @@ merge() { "$sg" merge --json "$@" </dev/null 2>err >out; }
 count() { sed -n "s/.*\"counts\":{[^}]*\"$1\":\([0-9]*\).*\"paths\".*/\1/p" out | tail -1; }
 rest() { sed -n 's/.*"unmerged":{"files":\([0-9]*\).*/\1/p' out; }
 
+printf 'return require("sandglass.policy").rules { default = "allow" }\n' >any.lua
+
 # --- parts of it, again, and back
 repo part
 work part 'echo x >>a.txt; echo n >n; echo m >m'
@@ -45,6 +47,23 @@ is "$(git -C outer ls-tree -r --name-only work | tr '\n' ' ')" '.gitmodules a.tx
 is "$(git -C outer/in ls-tree -r --name-only work | tr '\n' ' ')" 'a.txt n ' 'but there'
 "$sg" undo </dev/null >undo 2>&1
 is "$(for r in outer outer/lib outer/in; do git -C $r branch --list work; done)" '' 'undo takes all three back'
+
+# --- commits in them belong to them
+by() { git -C "$1" log --format='%an %s' "$2" | tr '\n' ';'; }
+work outer 'cd lib && echo 1 >>a.txt && git commit -qam "in lib" --author "Ann <ann@a>"; cd ../in && echo 1 >>a.txt && git commit -qam "in it"; cd .. && git add lib && git commit -qm "around"'
+merge --to work
+is "$(by outer/lib work~1..work)|$(by outer/in work~1..work)|$(by outer work~1..work)" 'Ann in lib;|agent in it;|agent around;' 'each has its own commits, with their authors'
+"$sg" undo </dev/null >undo 2>&1
+git -C outer worktree add -q ../tree && git -C tree submodule --quiet update --init
+cat >live.lua <<'L'
+local sg = require "sandglass"
+local box = sg.sandbox { repo = "tree" }
+assert(box:run "cd lib && echo 2 >>a.txt && git commit -qam 'in lib, live'; cd .. && echo 2 >>a.txt && git commit -qm 'around, live' a.txt")
+assert(box:run "echo 3 >>lib/a.txt; echo 3 >>a.txt")
+assert(box:merge { mode = "branch", branch = "live" })
+L
+"$sg" run --no-tui --no-input --policy any.lua live.lua </dev/null >log 2>&1 || cat log
+is "$(by tree/lib live~2..live)|$(by tree live~2..live)" 'sandglass sandglass: work of sandbox box;agent in lib, live;|sandglass sandglass: work of sandbox box;agent around, live;' 'also in a linked worktree, merged while the session runs'
 
 # --- an agent's commits
 repo own

@@ -88,6 +88,11 @@ struct merge_target {
 	 * -1: it can't be had. May be NULL */
 	int (*fetch)(void *self, const char *path, size_t len, struct buf *out);
 	void *fetch_self;
+	/* Steps of the commits that were made in a repository within it, at @prefix; returns how
+	 * many. Borrowed until the merge ends. May be NULL */
+	size_t (*within)(void *self, const char *prefix, const struct merge_step **out);
+	void *within_self;
+	const char *rest; /* message of what nobody committed; NULL: that of the last step */
 };
 
 struct merge_opts {

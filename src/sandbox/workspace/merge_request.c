@@ -320,31 +320,54 @@ static void merge_request_put_step(const struct merge_opts *opts, json_t *steps,
 	json_array_append_new(steps, o);
 }
 
-static json_t *steps_request(const struct merge_work *w, size_t i)
+/* Commits of the repository around a part are not those of the part. */
+struct part_steps {
+	const struct merge_step *step;
+	size_t nr;
+	struct merge_step rest;
+};
+
+static void part_steps_find(const struct merge_work *w, const struct part *p,
+			    struct part_steps *out)
+{
+	const struct merge_target *t = &w->o->target[p->target];
+	const struct merge_step *last = &t->step[t->nr_steps - 1];
+	*out = (struct part_steps){ .step = t->step, .nr = t->nr_steps };
+	if (!*p->prefix || !t->within)
+		return;
+	out->nr = t->within(t->within_self, p->prefix, &out->step);
+	if (out->nr)
+		return;
+	out->rest = (struct merge_step){ .view = last->view,
+					 .message = t->rest ? t->rest : last->message };
+	out->step = &out->rest;
+	out->nr = 1;
+}
+
+static json_t *steps_request(const struct merge_work *w, size_t i, const struct part_steps *of)
 {
 	static const struct ws_view base;
 	const struct part *part = &w->part[i];
 	const struct merge_target *t = &w->o->target[part->target];
 	size_t skip = *part->prefix ? strlen(part->prefix) + 1 : 0;
 	json_t *steps = json_array();
-	bool one = w->o->mode == MERGE_APPLY || t->nr_steps == 1 || t->nr_choices ||
-		   (t->had && t->had->nr);
+	bool one =
+		w->o->mode == MERGE_APPLY || of->nr == 1 || t->nr_choices || (t->had && t->had->nr);
 	if (one)
-		merge_request_put_step(w->o, steps, &t->step[t->nr_steps - 1],
-				       whole_request(w, part));
-	for (size_t s = 0; !one && s < t->nr_steps; s++) {
+		merge_request_put_step(w->o, steps, &of->step[of->nr - 1], whole_request(w, part));
+	for (size_t s = 0; !one && s < of->nr; s++) {
 		struct ws_diff d;
 		struct err none = ERR_INIT;
 		json_t *paths = json_array();
-		if (ws_diff_views(&d, s ? t->step[s - 1].view : &base, t->step[s].view, false, NULL,
-				  &none) == 0) {
+		if (ws_diff_views(&d, s ? of->step[s - 1].view : &base, of->step[s].view, false,
+				  NULL, &none) == 0) {
 			for (size_t k = 0; k < d.nr; k++)
 				if (part_holds(w, i, d.item[k].path, d.item[k].len))
 					json_array_append_new(paths,
 							      change_request(&d.item[k], skip));
 			ws_diff_release(&d);
 		}
-		merge_request_put_step(w->o, steps, &t->step[s], paths);
+		merge_request_put_step(w->o, steps, &of->step[s], paths);
 	}
 	return steps;
 }
@@ -388,8 +411,9 @@ json_t *part_request(const struct merge_work *w, size_t i)
 {
 	const struct merge_opts *o = w->o;
 	const struct part *p = &w->part[i];
-	const struct merge_target *t = &o->target[p->target];
+	struct part_steps of;
 	json_t *rq = json_object(), *all = json_object();
+	part_steps_find(w, p, &of);
 	CLEANUP(free_ptr)
 	char *free_name = mem_printf("refs/heads/sandglass/%s", o->session ? o->session : o->id);
 	CLEANUP(free_ptr)
@@ -407,10 +431,10 @@ json_t *part_request(const struct merge_work *w, size_t i)
 	json_put(rq, "user", merge_user());
 	if (o->onto && o->mode == MERGE_BRANCH)
 		json_put(rq, "onto", json_incref((json_t *)(uintptr_t)o->onto));
-	json_put_str(all, "message", t->step[t->nr_steps - 1].message);
+	json_put_str(all, "message", of.step[of.nr - 1].message);
 	json_put(all, "paths", whole_request(w, p));
 	json_put(rq, "all", all);
-	json_put(rq, "steps", steps_request(w, i));
+	json_put(rq, "steps", steps_request(w, i, &of));
 	json_put(rq, "gitlinks", links_request(w, i));
 	return rq;
 }

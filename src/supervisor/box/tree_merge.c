@@ -81,6 +81,7 @@ struct layer_merge {
 	size_t nr;
 	/* the steps, if the agent made commits; the other fields are then empty */
 	struct agent_steps agent;
+	struct agent_steps_within within;
 	struct merge_choices choices;
 	struct tree_had had;
 };
@@ -107,18 +108,19 @@ static int load_commits(struct merging *m, size_t i, const struct ws_store *st, 
 	struct trees *t = m->op.t;
 	if ((m->mode != MERGE_COMMITS && m->mode != MERGE_BRANCH) || m->message || !nr)
 		return 0;
-	uint64_t *seq = mem_calloc(nr, sizeof(*seq));
-	for (size_t k = 0, n = 0; k < t->nr_snaps; k++)
+	struct agent_steps_from *from = &lm->within.from;
+	*from = (struct agent_steps_from){ .st = st,
+					   .seq = mem_calloc(nr, sizeof(*from->seq)),
+					   .rest = merge_message(t->name, 0,
+								 record_id(t->s->record)) };
+	for (size_t k = 0; k < t->nr_snaps; k++)
 		if (t->snap[k].layer == i)
-			seq[n++] = t->snap[k].seq;
-	CLEANUP(free_ptr) char *rest = merge_message(t->name, 0, record_id(t->s->record));
+			from->seq[from->nr++] = t->snap[k].seq;
 	int rc = 0;
 	if (!t->read)
 		rc = session_open(&t->read, record_path(t->s->record), &m->op.err);
-	if (rc == 0)
-		rc = agent_steps_read(&lm->agent, t->read, st, seq, nr, rest, &m->op.err);
-	free(seq);
-	return rc;
+	from->s = t->read;
+	return rc == 0 ? agent_steps_read(&lm->agent, from, ".git", &m->op.err) : rc;
 }
 
 static int load_steps(struct merging *m, size_t i, const struct ws_store *st,
@@ -165,6 +167,7 @@ static void layer_merge_release(struct layer_merge *lm)
 	merge_choices_release(&lm->choices);
 	tree_had_release(&lm->had);
 	agent_steps_release(&lm->agent);
+	agent_steps_within_release(&lm->within);
 }
 
 /* A file as it is in the box now. */
@@ -225,6 +228,7 @@ static void merge_work(struct tree_op *op)
 		const char *dir = m->into ? m->into : t->layer[i].host_dir;
 		if (rc == 0)
 			rc = tree_had_read(t, i, dir, &lm[i].had, &op->err);
+		lm[i].within.dir = dir;
 		target[nr++] = (struct merge_target){
 			.repo = t->layer[i].name,
 			.dir = dir,
@@ -235,6 +239,9 @@ static void merge_work(struct tree_op *op)
 			.fetch_self = t->layer[i].ws,
 			.step = lm[i].agent.nr ? lm[i].agent.step : lm[i].step,
 			.nr_steps = lm[i].agent.nr ? lm[i].agent.nr : lm[i].nr,
+			.within = lm[i].within.from.s ? agent_steps_at : NULL,
+			.within_self = &lm[i].within,
+			.rest = lm[i].within.from.rest,
 			.choice = lm[i].choices.item,
 			.nr_choices = lm[i].choices.nr,
 		};

@@ -1,0 +1,33 @@
+/* The file of a commit is either refused or has an author, an address, and a message. First byte even: the rest is the
+ * file; odd: the rest is the text in it. */
+#include <stdlib.h>
+#include <string.h>
+#include <zlib.h>
+
+#include "base/mem.h"
+#include "sessions/loose_commit.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	CLEANUP(buf_release) struct buf file = BUF_INIT;
+	struct loose_commit c;
+	if (size < 1 || size > 100000)
+		return 0;
+	if (data[0] & 1) {
+		uLongf len = compressBound(size);
+		CLEANUP(free_ptr) char *packed = mem_calloc(1, len);
+		if (compress((Bytef *)packed, &len, data + 1, size - 1) != Z_OK)
+			abort();
+		buf_append(&file, packed, len);
+	} else {
+		buf_append(&file, data + 1, size - 1);
+	}
+	if (!loose_commit_read(&c, &file))
+		return 0;
+	if (!*c.author || !*c.message || !c.email || c.message[strlen(c.message) - 1] == '\n')
+		abort();
+	loose_commit_release(&c);
+	return 0;
+}
