@@ -60,7 +60,7 @@ NODISCARD int import_dry(const struct importer *e, FILE *in, struct import_sums 
 struct usage {
 	int64_t in, out, cached, written; /* tokens; in is all of the input */
 	int64_t written_1h;		  /* of written: for an hour */
-	int64_t cost_uusd;		  /* -1 = unknown */
+	int64_t cost_uusd; /* as the file says; -1: it doesn't, and list prices count */
 };
 #define USAGE_INIT ((struct usage){ .cost_uusd = -1 })
 

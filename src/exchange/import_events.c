@@ -8,6 +8,7 @@
 #include "exchange/export.h"
 #include "base/hash.h"
 #include "base/mem.h"
+#include "models/price.h"
 #include "record/record.h"
 
 /* --- numbers --- */
@@ -203,6 +204,24 @@ void import_put_ended(struct import *im, uint64_t action, const char *end, const
 	import_put(im, EV_ACTION_ENDED, action, action, b);
 }
 
+static bool import_listed_price(void *self, const char *name)
+{
+	return price_listed(name, self);
+}
+
+/* What the file says, or else by list price; -1: unknown. */
+static int64_t import_cost(const struct usage *u, const char *model)
+{
+	struct price price;
+	if (u->cost_uusd >= 0 || (!u->in && !u->out) || !model ||
+	    !price_names(model, import_listed_price, &price))
+		return u->cost_uusd;
+	json_t *usage = import_usage_json(u);
+	int64_t uusd = price_cost(&price, usage);
+	json_decref(usage);
+	return uusd;
+}
+
 static void put_cost(json_t *o, int64_t uusd)
 {
 	if (uusd < 0)
@@ -220,6 +239,7 @@ void import_reply(struct import *im, const char *model, const char *text, const 
 		model = im->model ? im->model : "unknown";
 	json_t *turn = json_object(), *want = json_object(), *call = json_object(),
 	       *reply = json_object();
+	int64_t uusd = import_cost(u, model);
 	im->sums->turns++;
 	import_count(im, u);
 	json_put_int(turn, "n", (int64_t)im->sums->turns);
@@ -236,15 +256,15 @@ void import_reply(struct import *im, const char *model, const char *text, const 
 	json_put(reply, "calls", calls ? json_deep_copy(calls) : json_array());
 	put_any(reply, "stop", stop && *stop ? stop : "end");
 	json_put(reply, "usage", import_usage_json(u));
-	put_cost(reply, u->cost_uusd);
-	json_put_flag(reply, "cost_unknown", u->cost_uusd < 0);
+	put_cost(reply, uusd);
+	json_put_flag(reply, "cost_unknown", uusd < 0);
 	json_put_flag(reply, "imported", true);
 	import_put(im, EV_MODEL_REPLY, action, action, reply);
 	import_message(im, "assistant", text, NULL, NULL);
 	json_t *over = json_object();
 	json_put_str(over, "end", "ok");
 	json_put_int(over, "tokens", u->in + u->out);
-	put_cost(over, u->cost_uusd);
+	put_cost(over, uusd);
 	json_put_flag(over, "imported", true);
 	import_put(im, EV_ACTION_ENDED, action, action, over);
 	const char *name = import_speaker(im);
@@ -255,10 +275,11 @@ void import_reply(struct import *im, const char *model, const char *text, const 
 void import_spent(struct import *im, const struct usage *u)
 {
 	json_t *b = json_object(), *used = json_object();
+	int64_t uusd = import_cost(u, im->model);
 	import_count(im, u);
 	json_put_int(used, "tokens", u->in + u->out);
-	if (u->cost_uusd >= 0)
-		json_put_int(used, "uusd", u->cost_uusd);
+	if (uusd >= 0)
+		json_put_int(used, "uusd", uusd);
 	json_put(b, "used", used);
 	json_put(b, "usage", import_usage_json(u));
 	json_put_flag(b, "imported", true);

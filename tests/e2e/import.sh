@@ -229,6 +229,18 @@ out=$("$sg" policy past "$t/no.lua" says)
 like "$out" 'ran, would be denied: exec git push  \(no-push' 'a policy over an import: the actions it would have denied'
 unlike "$out" 'was denied or asked' 'and nothing there was denied or asked'
 
+# money: what the file says, or list prices (claude-sonnet-4-5: 3 and 15 dollars; above 200,000 tokens 6 and 22.5)
+priced() { # model, usage, what else the line says
+	printf '%s\n' '{"type":"user","uuid":"a","sessionId":"'"$1$4"'","cwd":"/w","message":{"role":"user","content":"go"}}' \
+		'{"type":"assistant","uuid":"b","sessionId":"'"$1$4"'"'"$3"',"message":{"id":"m","role":"assistant","model":"'"$1"'","content":[],"usage":'"$2"'}}' >"$t/priced.jsonl"
+	"$sg" import "$t/priced.jsonl" --name "priced$4" --json >"$t/out"
+	"$sg" events "priced$4" --json | grep '"kind":"model.reply"' | grep -oE '"cost_(uusd|unknown)":[0-9a-z]*' | paste -sd' '
+}
+is "$(priced claude-sonnet-4-5 '{"input_tokens":1000,"output_tokens":100}' '' 1)" '"cost_uusd":4500 "cost_unknown":false' 'a list price'
+is "$(priced claude-sonnet-4-5 '{"input_tokens":250000,"output_tokens":100}' '' 2)" '"cost_uusd":1502250 "cost_unknown":false' 'that of a long request'
+is "$(priced claude-sonnet-4-5 '{"input_tokens":1000,"output_tokens":100}' ',"costUSD":0.5' 3)" '"cost_uusd":500000 "cost_unknown":false' 'what the file says comes first'
+is "$(priced no-such-model '{"input_tokens":1000,"output_tokens":100}' '' 4)" '"cost_unknown":true' 'without either it is unknown'
+
 # ten times as many lines cost about ten times as much (a square would cost a hundred times)
 python3 "$here/exchange/make_claude.py" "$t/small.jsonl" 600 >/dev/null
 python3 "$here/exchange/make_claude.py" "$t/large.jsonl" 6000 >/dev/null
