@@ -8,8 +8,8 @@
 #include "base/fd.h"
 #include "base/mem.h"
 #include "base/paths.h"
+#include "sandbox/workspace/loose.h"
 #include "sandbox/workspace/tree.h"
-#include "sessions/loose_commit.h"
 
 enum { LOG_MAX = 4 << 20, COMMITS_MAX = 100, POINTER_MAX = 4096 };
 
@@ -104,18 +104,23 @@ static void whole_message(struct agent_steps *a, const struct git_file *f, const
 static bool whole_commit(struct agent_steps *a, const struct git_file *f, const json_t *body,
 			 const char *line, struct merge_step *step)
 {
-	CLEANUP(buf_release) struct buf b = BUF_INIT;
+	CLEANUP(buf_release) struct buf b = BUF_INIT, text = BUF_INIT;
 	CLEANUP(free_ptr) char *path = mem_printf("objects/%.2s/%.38s", line + 41, line + 43);
 	struct object_id id;
 	struct loose_commit c;
-	if (!git_content(f, body, path, &id, &b) || !loose_commit_read(&c, &b))
+	enum loose_type type;
+	if (!git_content(f, body, path, &id, &b) || !loose_read(&b, LOG_MAX, &type, &text) ||
+	    type != LOOSE_COMMIT || !loose_commit_read(&c, &text))
 		return false;
-	step->author = step_text(a, c.author, strlen(c.author));
-	step->email = step_text(a, c.email, strlen(c.email));
-	step->message = step_text(a, c.message, strlen(c.message));
-	step->ts_us = c.ts_us;
+	bool whole = c.author && *c.author && *c.message;
+	if (whole) {
+		step->author = step_text(a, c.author, strlen(c.author));
+		step->email = step_text(a, c.email, strlen(c.email));
+		step->message = step_text(a, c.message, strlen(c.message));
+		step->ts_us = c.ts_us;
+	}
 	loose_commit_release(&c);
-	return true;
+	return whole;
 }
 
 /* The commits of @log behind its first @from bytes, as one step: named after the last. Returns how
