@@ -142,7 +142,7 @@ $B/sandglass-tls: $(call objs,$(call main_src,tls)) $(call lib,tls wire base)
 	$(call link,$(call objs,$(call main_src,tls)) $(GROUP) $(filter %.a,$^) $(UNGROUP) -lssl -lcrypto -lseccomp $(LIBS_base))
 
 $B/sandglass-git: $(call objs,$(call main_src,sandbox)) $(call lib,sandbox action http query record read loop wire base)
-	$(call link,$(call objs,$(call main_src,sandbox)) $(GROUP) $(filter %.a,$^) $(UNGROUP) -lgit2 $(SQLITE_LIBS) -luv $(LIBS_base))
+	$(call link,$(call objs,$(call main_src,sandbox)) $(GROUP) $(filter %.a,$^) $(UNGROUP) -lgit2 -lz $(SQLITE_LIBS) -luv $(LIBS_base))
 
 # Launcher, keeper and guest are static: they run where our libraries are not.
 STATIC_CFLAGS := $(filter-out -fPIE -fsanitize=% -fno-sanitize-recover=%,$(ALL_CFLAGS))

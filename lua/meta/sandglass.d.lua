@@ -302,6 +302,8 @@ function Box:diff(from, to) end
 ---@field paths table<string, (string|{ path: string, why: string })[]> by the names of counts, at most 200 each
 ---@field unmerged { files: integer, paths: { path: string, why: string }[] }# changes in the sandbox beyond this merge and earlier ones
 ---@field notices sg.Notice[]# what the sandbox or its recording lacks, as in `box:notices()`
+---@field branches { name: string, ref: string, commits: integer }[]# branches and stashes of the sandbox, and yours for them
+---@field branches_left { name: string, commits: integer, why: string? }[]# those that are not merged
 
 ---Merges the changes into a repository on the host. With `review`, waits until you have reviewed the changes; the second
 ---value lists the accepted ones. The branch is `sandglass/SESSION` unless `branch` names one. With `ignored`, also merges

@@ -560,6 +560,17 @@ function Box:diff(from, to)
     diff_mt))
 end
 
+-- The branches of all targets that the merge brought.
+local function brought(targets)
+  local all = {}
+  for _, t in ipairs(targets or {}) do
+    for _, b in ipairs(t.branches or {}) do
+      if b.ref then all[#all + 1] = { name = b.name, ref = b.ref, commits = b.commits } end
+    end
+  end
+  return all
+end
+
 local MODES = { apply = true, commits = true, branch = true, patch = true }
 function Box:merge(o)
   check.self(box_mt, self, "box", "merge")
@@ -574,6 +585,7 @@ function Box:merge(o)
   return v.event or 0, {
     ref = v.ref, taken = v.taken or {}, left = v.left or {}, partly = v.partly or {}, by = v.by,
     comments = v.comments or {}, counts = v.counts, paths = v.paths, unmerged = v.unmerged, notices = v.notices or {},
+    branches = brought(v.targets), branches_left = v.branches_left or {},
   }
 end
 

@@ -134,7 +134,7 @@ static char *catalog_row_glance(struct session *s, const json_t *details, struct
 	summary_put_cost(o, m.cost_uusd, m.cost_unknown);
 	json_put_int(o, "failed", (int64_t)m.failed);
 	json_put_int(o, "denied", (int64_t)(m.denied + m.denied_by_rule));
-	json_put_int(o, "unmerged", (int64_t)unmerged_files(&u));
+	json_put_int(o, "unmerged", (int64_t)unmerged_work(&u));
 	summary_release(&m);
 	unmerged_release(&u);
 	return json_dump_str(o);

@@ -73,7 +73,7 @@ static void digest_count(struct digest *d, struct session *s)
 		digest_summary(d, &m);
 		d->agents = json_incref(json_object_get(traits, "agents"));
 		d->labels = json_incref(json_object_get(traits, "labels"));
-		d->unmerged = unmerged_files(&u);
+		d->unmerged = unmerged_work(&u);
 		d->counted = true;
 	}
 	unmerged_release(&u);

@@ -147,7 +147,7 @@ static size_t box_verbs_not_merged(const char *path, uint64_t box)
 	if (unmerged_read(&u, s, &none) == 0)
 		for (size_t i = 0; i < u.nr; i++)
 			if (u.box[i].id == box)
-				files = u.box[i].files;
+				files = u.box[i].files + u.box[i].branches;
 	unmerged_release(&u);
 	session_close(&s);
 	return files;

@@ -426,7 +426,7 @@ static void print_unmerged(struct cmd_ctx *ctx)
 		struct err none = ERR_INIT;
 		if (session_open(&s, files.item[i].path, &none) < 0)
 			continue;
-		if (!session_live(s) && unmerged_read(&u, s, &none) == 0 && unmerged_files(&u))
+		if (!session_live(s) && unmerged_read(&u, s, &none) == 0 && unmerged_work(&u))
 			cmd_doctor_print_path(ctx, "not merged", files.item[i].path);
 		CLEANUP(json_release) json_t *left = merge_recover_look(s);
 		if (json_array_size(left))

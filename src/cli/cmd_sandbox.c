@@ -389,8 +389,11 @@ static void ls_unmerged(struct cmd_ctx *ctx, const struct session_file *f)
 	session_close(&s);
 	for (size_t i = 0; ended && i < u.nr; i++) {
 		const struct unmerged_box *b = &u.box[i];
-		if (!b->files)
+		CLEANUP(buf_release) struct buf what = BUF_INIT, safe = BUF_INIT;
+		if (!b->files && !b->branches)
 			continue;
+		unmerged_what(b, &what);
+		cmd_safe(&safe, buf_cstr(&what), what.len, false);
 		if (ctx->json) {
 			json_t *row = json_object();
 			json_put_str(row, "session", f->id);
@@ -398,10 +401,11 @@ static void ls_unmerged(struct cmd_ctx *ctx, const struct session_file *f)
 			json_put_str(row, "name", b->name);
 			json_put_flag(row, "ended", true);
 			json_put_int(row, "not_merged", (int64_t)b->files);
+			json_put_int(row, "branches", (int64_t)b->branches);
 			cmd_json(ctx, row);
 		} else {
-			fprintf(ctx->out, "%s  %-16s ended, %zu file%s not merged\n", f->id,
-				b->name, b->files, b->files == 1 ? "" : "s");
+			fprintf(ctx->out, "%s  %-16s ended, %s not merged\n", f->id, b->name,
+				buf_cstr(&safe));
 		}
 	}
 	unmerged_release(&u);

@@ -45,7 +45,7 @@ static void replay_notes_write(const char *path, int fd)
 		replay_notes_fail(&out, &none);
 	if (unmerged_read(&u, s, &none) == 0) {
 		CLEANUP(json_release) json_t *o = json_object();
-		json_put_int(o, "unmerged", (int64_t)unmerged_files(&u));
+		json_put_int(o, "unmerged", (int64_t)unmerged_work(&u));
 		replay_notes_line(&out, o);
 	}
 	unmerged_release(&u);

@@ -43,8 +43,7 @@ struct agent_steps_within {
 size_t agent_steps_at(void *self, const char *prefix, const struct merge_step **out);
 void agent_steps_within_release(struct agent_steps_within *w);
 
-/* One line of the log: false if it tells of no commit. Strings are appended to @a. For the tests,
- * too. */
-bool agent_log_line(const char *line, size_t len, struct agent_steps *a, struct merge_step *out);
+/* A copy that lives as long as @a: for those that make steps. */
+const char *agent_steps_text(struct agent_steps *a, const char *s, size_t len);
 
 #endif

@@ -58,6 +58,7 @@ static void release_plan(struct box_merge *m)
 	}
 	free(m->agent);
 	free(m->within);
+	free(m->refs);
 	free(m->view);
 	free(m->step);
 	free(m->choice);
@@ -66,6 +67,7 @@ static void release_plan(struct box_merge *m)
 	json_decref(m->taken);
 	m->agent = NULL;
 	m->within = NULL;
+	m->refs = NULL;
 	m->view = NULL;
 	m->step = NULL;
 	m->choice = NULL;
@@ -151,6 +153,7 @@ static int plan_layer(struct box_merge *m, const struct box_merge_opts *o,
 		if (agent_steps_read(&m->agent[k], &m->within[k].from, ".git", err) < 0)
 			return -1;
 	}
+	m->refs[k] = (struct sandbox_refs_at){ .refs = &l->refs, .dir = l->dir };
 	m->target[k] =
 		(struct merge_target){ .repo = l->repo,
 				       .had = &l->had,
@@ -162,6 +165,8 @@ static int plan_layer(struct box_merge *m, const struct box_merge_opts *o,
 				       .within = commits ? agent_steps_at : NULL,
 				       .within_self = &m->within[k],
 				       .rest = m->message,
+				       .branches = sandbox_refs_at,
+				       .branches_self = &m->refs[k],
 				       .choice = c->item,
 				       .nr_choices = c->nr };
 	return 0;
@@ -178,6 +183,7 @@ int box_merge_plan(struct box_merge *m, const struct box_merge_opts *o, struct e
 	m->step = mem_calloc(b->nr, sizeof(*m->step));
 	m->agent = mem_calloc(b->nr, sizeof(*m->agent));
 	m->within = mem_calloc(b->nr, sizeof(*m->within));
+	m->refs = mem_calloc(b->nr, sizeof(*m->refs));
 	m->store = st;
 	m->choice = mem_calloc(b->nr, sizeof(*m->choice));
 	m->target = mem_calloc(b->nr, sizeof(*m->target));
@@ -198,6 +204,16 @@ static int box_merge_conflicts(const json_t *body, struct err *err)
 	return err_set(err, ERR_INVALID, "nothing merged: conflicts:%s", buf_cstr(&text));
 }
 
+static void fill_branches(struct box_merge *m)
+{
+	json_t *left = json_array();
+	for (size_t i = 0; i < m->box->nr; i++)
+		sandbox_refs_left(&m->box->layer[i].refs, m->body, m->box->layer[i].repo, left);
+	if (json_array_size(left))
+		json_put(m->body, "branches_left", json_incref(left));
+	json_decref(left);
+}
+
 static void fill_body(struct box_merge *m, const struct box_merge_opts *o)
 {
 	json_decref(m->body);
@@ -208,6 +224,7 @@ static void fill_body(struct box_merge *m, const struct box_merge_opts *o)
 		json_put_flag(m->body, "with_ignored", true);
 	if (m->left)
 		json_put_int(m->body, "left", (int64_t)m->left);
+	fill_branches(m);
 	if (json_array_size(m->taken))
 		json_put(m->body, "taken", json_incref(m->taken));
 	if (m->box->notices)

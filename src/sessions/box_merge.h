@@ -43,6 +43,7 @@ struct box_merge {
 	struct ws_store store;
 	struct agent_steps *agent;
 	struct agent_steps_within *within;
+	struct sandbox_refs_at *refs;
 	struct merge_choices *choice;
 	json_t *taken;
 	char *message;

@@ -71,11 +71,11 @@ static int choose_unnamed(const struct unmerged *u, const char *session, bool al
 			  const struct unmerged_box **out, size_t *nr_out, struct err *err)
 {
 	CLEANUP(buf_release) struct buf names = BUF_INIT;
-	bool merged_too = again && unmerged_files(u) == 0;
+	bool merged_too = again && unmerged_work(u) == 0;
 	size_t nr = 0;
 	for (size_t i = 0; i < u->nr; i++) {
 		const struct unmerged_box *b = &u->box[i];
-		if (!b->files && !(merged_too && has_changes(b)))
+		if (!b->files && !b->branches && !(merged_too && has_changes(b)))
 			continue;
 		buf_printf(&names, "%s%s (#%" PRIu64 ")", nr ? ", " : "", b->name, b->id);
 		out[nr++] = b;

@@ -42,6 +42,35 @@ static void text_targets(const json_t *body, const char *box, bool dry, struct b
 	}
 }
 
+/* Branches of the sandbox that became yours. */
+static void text_branches(const json_t *body, bool dry, struct buf *out)
+{
+	const json_t *list = json_object_get(body, "targets");
+	for (size_t i = 0; i < json_array_size(list); i++) {
+		const json_t *of = json_object_get(json_array_get(list, i), "branches");
+		for (size_t k = 0; k < json_array_size(of); k++) {
+			const json_t *b = json_array_get(of, k);
+			int64_t nr = json_int(b, "commits", 0);
+			if (*json_str(b, "ref", ""))
+				buf_printf(out, "\n  %s %s: %" PRId64 " commit%s to %s",
+					   dry ? "would bring" : "brought", json_str(b, "name", ""),
+					   nr, nr == 1 ? "" : "s", json_str(b, "ref", ""));
+		}
+	}
+}
+
+static void text_branches_left(const json_t *body, struct buf *out)
+{
+	const json_t *list = json_object_get(body, "branches_left");
+	for (size_t i = 0; i < json_array_size(list); i++) {
+		const json_t *b = json_array_get(list, i);
+		const char *why = json_str(b, "why", "");
+		buf_printf(out, "%s %s%s%s%s",
+			   i ? "," : "\n  branches that are not merged:", json_str(b, "name", ""),
+			   *why ? " (" : "", why, *why ? ")" : "");
+	}
+}
+
 static void text_list(const json_t *list, int64_t nr, bool whys, struct buf *out)
 {
 	int64_t named = 0;
@@ -127,7 +156,9 @@ static void text_left_out(const json_t *body, struct buf *out)
 void merge_text(const json_t *body, const char *box, bool dry, struct buf *out)
 {
 	text_targets(body, box, dry, out);
+	text_branches(body, dry, out);
 	text_rest(body, out);
+	text_branches_left(body, out);
 	text_notices(body, out);
 	text_left_out(body, out);
 }
@@ -152,6 +183,18 @@ static void text_undone_ref(const json_t *t, struct buf *out)
 		buf_puts(out, json_flag(t, "ref_deleted", false) ? "deleted" : "is as it was");
 }
 
+static void text_undone_branches(const json_t *t, const char *key, const char *what,
+				 struct buf *out)
+{
+	const json_t *list = json_object_get(t, key);
+	const char *heads = "refs/heads/";
+	for (size_t i = 0; i < json_array_size(list); i++) {
+		const char *ref = json_string_value(json_array_get(list, i));
+		bool branch = ref && !strncmp(ref, heads, strlen(heads));
+		buf_printf(out, "; branch %s %s", branch ? ref + strlen(heads) : ref, what);
+	}
+}
+
 static void text_undone_target(const json_t *t, struct buf *out)
 {
 	int64_t written = json_int(t, "written", 0);
@@ -164,6 +207,8 @@ static void text_undone_target(const json_t *t, struct buf *out)
 		buf_append(out, buf_cstr(&dir), dir.len);
 	}
 	text_undone_ref(t, out);
+	text_undone_branches(t, "branches_deleted", "deleted", out);
+	text_undone_branches(t, "branches_kept", "kept: it has moved", out);
 	if (*json_str(t, "head_kept", ""))
 		buf_printf(out, "; HEAD kept: %s", json_str(t, "head_kept", ""));
 	if (json_array_size(kept)) {

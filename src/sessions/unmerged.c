@@ -181,6 +181,8 @@ static int unmerged_count(struct unmerged_layer *l, struct session *s, struct er
 	struct ws_view v = WS_VIEW_INIT;
 	if (!l->dir || !l->snap || json_int(l->snap, "touched", 0) == 0)
 		return 0;
+	if (sandbox_refs_read(&l->refs, &st, l->snap, err) < 0)
+		return -1;
 	if (l->merged > l->seq) {
 		l->files = l->left;
 		return 0;
@@ -208,6 +210,13 @@ static int add_merges(struct unmerged *u, size_t b, struct session *s, struct er
 			l->left = (size_t)json_int(u->merges[i].body, "left", 0);
 		}
 	return 0;
+}
+
+static void drop_merged_refs(struct unmerged *u, size_t b, struct unmerged_layer *l)
+{
+	for (size_t i = 0; l->refs.nr && i < u->nr_merges; i++)
+		if (u->merges[i].box == b && !u->merges[i].undone)
+			sandbox_refs_merged(&l->refs, u->merges[i].body, l->repo, l->dir);
 }
 
 int unmerged_read(struct unmerged *out, struct session *s, struct err *err)
@@ -239,7 +248,9 @@ int unmerged_read(struct unmerged *out, struct session *s, struct err *err)
 			struct err gone = ERR_INIT;
 			if (unmerged_count(l, s, &gone) < 0)
 				l->files = (size_t)json_int(l->snap, "touched", 0);
+			drop_merged_refs(out, i, l);
 			out->box[i].files += l->files;
+			out->box[i].branches += l->refs.nr;
 			out->box[i].large += l->large;
 		}
 	}
@@ -257,6 +268,7 @@ void unmerged_release(struct unmerged *u)
 			json_decref(u->box[i].layer[k].snap);
 			free(u->box[i].layer[k].snaps);
 			ws_merged_release(&u->box[i].layer[k].had);
+			sandbox_refs_release(&u->box[i].layer[k].refs);
 		}
 		free(u->box[i].layer);
 		json_decref(u->box[i].notices);
@@ -270,12 +282,25 @@ void unmerged_release(struct unmerged *u)
 	*u = UNMERGED_INIT;
 }
 
-size_t unmerged_files(const struct unmerged *u)
+size_t unmerged_work(const struct unmerged *u)
 {
 	size_t nr = 0;
 	for (size_t i = 0; i < u->nr; i++)
-		nr += u->box[i].files;
+		nr += u->box[i].files + u->box[i].branches;
 	return nr;
+}
+
+void unmerged_what(const struct unmerged_box *b, struct buf *out)
+{
+	size_t named = 0;
+	if (b->files)
+		buf_printf(out, "%zu file%s%s", b->files, b->files == 1 ? "" : "s",
+			   b->branches ? " and " : "");
+	if (b->branches)
+		buf_puts(out, b->branches == 1 ? "branch " : "branches ");
+	for (size_t i = 0; i < b->nr; i++)
+		for (size_t k = 0; k < b->layer[i].refs.nr; k++)
+			buf_printf(out, "%s%s", named++ ? ", " : "", b->layer[i].refs.item[k].name);
 }
 
 void unmerged_tell(struct cmd_ctx *ctx, const char *path)
@@ -292,7 +317,7 @@ void unmerged_tell(struct cmd_ctx *ctx, const char *path)
 		for (int i = 0; u.end && i < CLOSING_TICKS && session_live(s); i++)
 			usleep(CLOSING_TICK_US);
 		for (size_t i = 0; u.end && !ctx->json && !ctx->quiet && i < u.nr; i++)
-			boxes += u.box[i].files > 0;
+			boxes += u.box[i].files + u.box[i].branches > 0;
 		for (size_t i = 0; boxes && i < u.nr; i++) {
 			const struct unmerged_box *b = &u.box[i];
 			bool alone = true;
@@ -302,13 +327,15 @@ void unmerged_tell(struct cmd_ctx *ctx, const char *path)
 			char *which = boxes == 1 ? mem_strdup("")
 				      : alone	 ? mem_printf("/%s", b->name)
 						 : mem_printf("/#%" PRIu64, b->id);
-			if (!b->files)
+			if (!b->files && !b->branches)
 				continue;
+			CLEANUP(buf_release) struct buf what = BUF_INIT, safe = BUF_INIT;
+			unmerged_what(b, &what);
+			cmd_safe(&safe, buf_cstr(&what), what.len, false);
 			fprintf(ctx->err,
-				"sandglass: sandbox %s: %zu file%s not merged; 'sandglass merge %s%s' or 'sandglass prune "
+				"sandglass: sandbox %s: %s not merged; 'sandglass merge %s%s' or 'sandglass prune "
 				"%s'\n",
-				b->name, b->files, b->files == 1 ? "" : "s", session_id(s), which,
-				session_id(s));
+				b->name, buf_cstr(&safe), session_id(s), which, session_id(s));
 			if (b->large)
 				fprintf(ctx->err,
 					"sandglass: sandbox %s: %zu of them larger than keep.file: only their hashes "
@@ -416,7 +443,7 @@ bool unmerged_in_file(const char *path, size_t *out)
 		return false;
 	bool known = unmerged_read(&u, s, &err) == 0;
 	if (known)
-		*out = unmerged_files(&u);
+		*out = unmerged_work(&u);
 	unmerged_release(&u);
 	session_close(&s);
 	return known;

@@ -8,6 +8,7 @@
 #include "cli/lib/cmd.h"
 #include "record/read/session.h"
 #include "sandbox/workspace/merged.h"
+#include "sessions/sandbox_refs.h"
 
 struct unmerged_layer {
 	char *repo, *dir; /* the user's directory; NULL = none, there is nothing to merge into */
@@ -23,6 +24,7 @@ struct unmerged_layer {
 	size_t files;		  /* not merged */
 	/* among them kept by hash only although nothing ignores them: cannot be merged */
 	size_t large;
+	struct sandbox_refs refs; /* branches and stashes that are not merged */
 };
 
 struct unmerged_box {
@@ -33,7 +35,7 @@ struct unmerged_box {
 	json_t *notices; /* bodies of its box.notice; NULL = none */
 	struct unmerged_layer *layer;
 	size_t nr;
-	size_t files, large;
+	size_t files, large, branches;
 };
 
 struct unmerged_merge { /* one that was done */
@@ -58,12 +60,15 @@ struct unmerged {
  * goes. Failures are reported on ctx->err. */
 void unmerged_forget(struct cmd_ctx *ctx, const char *path);
 
-/* How many files of the session file's boxes are not merged; false: that can't be read. */
+/* unmerged_work of a session file; false: that can't be read. */
 bool unmerged_in_file(const char *path, size_t *out);
 /* Every box of @s, also those with nothing to merge (files 0). */
 NODISCARD int unmerged_read(struct unmerged *out, struct session *s, struct err *err);
 void unmerged_release(struct unmerged *u);
-size_t unmerged_files(const struct unmerged *u);
+/* Files and branches that are not merged. */
+size_t unmerged_work(const struct unmerged *u);
+/* "3 files", "branch one", "1 file and branches one, two" */
+void unmerged_what(const struct unmerged_box *b, struct buf *out);
 
 /* "box fix-1: 3 files not merged; `sandglass merge s-7k2m9q` or `sandglass prune s-7k2m9q`" on
  * ctx->err, one line a box. */

@@ -89,6 +89,13 @@ struct plan_link {
 	bool stage;
 };
 
+/* A branch that the sandbox made. */
+struct plan_branch {
+	char *ref; /* here, full name */
+	struct object_id tip;
+	bool there, made; /* it was there already; it is ours */
+};
+
 /* The changes of one step of history. */
 struct plan_step {
 	struct plan_path *path;
@@ -123,6 +130,8 @@ struct target {
 	size_t nr_steps;
 	struct plan_link *link;
 	size_t nr_links;
+	struct plan_branch *brought;
+	size_t nr_brought, cap_brought;
 	char *ref; /* new ref, full name; NULL = none is needed */
 	struct object_id ref_old, commit, new_tree;
 	bool prepared, ref_made;
@@ -204,6 +213,20 @@ int plan_abort(struct target *t, struct err *err);
 int undo_run(struct target *t, json_t **out, struct err *err);
 int forget_refs(struct target *t, json_t **out, struct err *err);
 
+/* gitbranch.c: branches that were made in the sandbox ("branches" and "branch_base" of the
+ * request). */
+/* Writes their objects unless @dry, and reports each with its "ref", or "why" it can't be
+ * brought. */
+void branches_prepare(struct target *t, bool dry, json_t *report);
+int branches_make(struct target *t, struct err *err);
+int branches_read_back(struct target *t, struct err *err);
+int branches_back(struct target *t, struct err *err);
+/* Those of this try and of the @earlier record (may be NULL): [{ref,tip}]. Returns owned. */
+json_t *branches_record(const struct target *t, const json_t *earlier);
+/* Removes those of @rec that nobody has moved; the others are named in @out. */
+void branches_undo(struct target *t, const json_t *rec, json_t *out);
+void branches_release(struct target *t);
+
 /* gitconfig.c: line ends, attributes, and ignored files of the user's own configuration, and
  * nothing else of it. Before we become another user; then into the repository. */
 int user_config_read(struct target *t, struct err *err);
@@ -222,5 +245,7 @@ int child_load(struct target *t, const char *name, struct buf *out, struct err *
 void gitwrite_put_oid(json_t *o, const char *key, const struct object_id *id);
 /* Is there a ref of that name? */
 bool branch_stands(struct target *t, const char *ref);
+/* Fails if another branch is in the way of @ref, or its name is invalid. */
+int way_of_ref(struct target *t, const char *ref, struct err *err);
 
 #endif

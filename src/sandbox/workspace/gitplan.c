@@ -119,6 +119,7 @@ void plan_release(struct target *t)
 		gitplan_step_release(&t->step[i]);
 	for (size_t i = 0; i < t->nr_links; i++)
 		free(t->link[i].path);
+	branches_release(t);
 	free(t->link);
 	free(t->step);
 	free(t->ref);

@@ -238,6 +238,7 @@ int gitrecord_save(struct target *t, bool files, struct err *err)
 	json_put(rec, "files", list);
 	if (t->earlier)
 		keep_refs(rec, t->earlier);
+	json_put(rec, "branches", branches_record(t, t->earlier));
 	if (files && save_files(t, earlier, list, err) < 0)
 		return -1;
 	json_object_foreach(earlier, name, left) json_array_append(list, left);

@@ -197,6 +197,8 @@ int undo_run(struct target *t, json_t **out, struct err *err)
 		rc = ws_git_err(err, "can't write the index");
 	if (rc == 0)
 		rc = undo_refs(t, rec, o, err);
+	if (rc == 0)
+		branches_undo(t, rec, o);
 	json_put_int(o, "written", (int64_t)written);
 	if (rc == 0)
 		gitrecord_undone(t, rec);

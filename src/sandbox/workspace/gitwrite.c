@@ -153,7 +153,7 @@ static const char *branch_name(const char *ref)
 }
 
 /* Git keeps a branch as a file: none can be where another one needs a directory. */
-static int way_of_ref(struct target *t, const char *ref, struct err *err)
+int way_of_ref(struct target *t, const char *ref, struct err *err)
 {
 	CLEANUP(free_ptr) char *below = mem_printf("%s/*", ref);
 	git_reference_iterator *it = NULL;
@@ -386,6 +386,13 @@ int plan_prepare(struct target *t, json_t **out, struct err *err)
 	}
 	if (rc == 0 && clean && !dry && t->repo && !c.nr)
 		rc = gitwrite_flush(t, err); /* contents of the index */
+	if (rc == 0 && commits)
+		branches_prepare(t, dry || !clean, o);
+	if (rc == 0 && clean && !dry && branches_make(t, err) < 0) {
+		struct err none = ERR_INIT;
+		rc = -1;
+		(void)!plan_abort(t, &none); /* what can't be taken back stays in the record */
+	}
 	free(c.tree);
 	free(c.step);
 	if (rc < 0) {
@@ -585,6 +592,8 @@ int plan_commit(struct target *t, json_t **out, struct err *err)
 	}
 	if (rc == 0 && is_mode(t, "branch"))
 		rc = read_commit_back(t, err);
+	if (rc == 0)
+		rc = branches_read_back(t, err);
 	if (rc < 0) {
 		json_decref(changed);
 		json_decref(o);
@@ -606,8 +615,11 @@ int plan_commit(struct target *t, json_t **out, struct err *err)
 
 int plan_abort(struct target *t, struct err *err)
 {
-	int rc = t->ref_made ? target_ref(t, t->ref, &t->commit, &t->ref_old, err) : 0;
-	if (t->ref_made)
+	bool made = t->ref_made || t->nr_brought;
+	int rc = branches_back(t, err);
+	if (t->ref_made && target_ref(t, t->ref, &t->commit, &t->ref_old, err) < 0)
+		rc = -1;
+	if (made)
 		gitrecord_aborted(t);
 	t->ref_made = t->prepared = false;
 	return rc;

@@ -92,6 +92,11 @@ struct merge_target {
 	 * many. Borrowed until the merge ends. May be NULL */
 	size_t (*within)(void *self, const char *prefix, const struct merge_step **out);
 	void *within_self;
+	/* Branches that were made in the repository at @prefix ("": it itself), as
+	 * [{gitdir,name,tip,commits,why,objects}] (sandbox_refs.h), owned by the caller; NULL:
+	 * none. Modes that make commits bring them, as branches of their own. May be NULL */
+	json_t *(*branches)(void *self, const char *prefix);
+	void *branches_self;
 	const char *rest; /* message of what nobody committed; NULL: that of the last step */
 };
 

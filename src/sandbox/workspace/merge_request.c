@@ -407,6 +407,25 @@ json_t *merge_user(void)
 	return o;
 }
 
+/* Who chooses files asks for nothing else. */
+static void put_branches(json_t *rq, const struct merge_work *w, const struct part *p)
+{
+	const struct merge_opts *o = w->o;
+	const struct merge_target *t = &o->target[p->target];
+	bool whole = (o->mode == MERGE_BRANCH || o->mode == MERGE_COMMITS) && !t->nr_choices &&
+		     !(t->asked && t->asked->nr);
+	json_t *list = whole && t->branches ? t->branches(t->branches_self, p->prefix) : NULL;
+	CLEANUP(free_ptr)
+	char *base =
+		o->mode == MERGE_BRANCH && o->branch
+			? mem_printf("refs/heads/%s", o->branch)
+			: mem_printf("refs/heads/sandglass/%s", o->session ? o->session : o->id);
+	if (!list)
+		return;
+	json_put(rq, "branches", list);
+	json_put_str(rq, "branch_base", base);
+}
+
 json_t *part_request(const struct merge_work *w, size_t i)
 {
 	const struct merge_opts *o = w->o;
@@ -431,6 +450,7 @@ json_t *part_request(const struct merge_work *w, size_t i)
 	json_put(rq, "user", merge_user());
 	if (o->onto && o->mode == MERGE_BRANCH)
 		json_put(rq, "onto", json_incref((json_t *)(uintptr_t)o->onto));
+	put_branches(rq, w, p);
 	json_put_str(all, "message", of.step[of.nr - 1].message);
 	json_put(all, "paths", whole_request(w, p));
 	json_put(rq, "all", all);

@@ -8,6 +8,7 @@
 
 #include "supervisor/box/box_ops.h"
 #include "sessions/agent_steps.h"
+#include "sessions/sandbox_refs.h"
 #include "sessions/merge_recover.h"
 #include "sessions/merge_text.h"
 #include "supervisor/box/super_box.h"
@@ -40,6 +41,7 @@ struct merging {
 	json_t *taken;		    /* of the files taken in part */
 	json_t *whole, *none, *who; /* paths that were merged, all others; who reviewed it */
 	json_t *recovered;	    /* merge_recover */
+	json_t *branches_left;	    /* of merge.done; NULL: none */
 	struct merge_intent intent;
 	bool ignored;
 };
@@ -56,6 +58,7 @@ static void merging_release(struct merging *m)
 	json_decref(m->none);
 	json_decref(m->who);
 	json_decref(m->recovered);
+	json_decref(m->branches_left);
 	json_decref(m->body);
 	free(m->drift);
 }
@@ -82,6 +85,8 @@ struct layer_merge {
 	/* the steps, if the agent made commits; the other fields are then empty */
 	struct agent_steps agent;
 	struct agent_steps_within within;
+	struct sandbox_refs refs;
+	struct sandbox_refs_at refs_at;
 	struct merge_choices choices;
 	struct tree_had had;
 };
@@ -155,6 +160,35 @@ static int load_steps(struct merging *m, size_t i, const struct ws_store *st,
 	return choose_steps(m, i, st, lm);
 }
 
+/* Branches that were made in layer @i, as its newest snapshot has them. */
+static int load_branches(struct merging *m, size_t i, const struct ws_store *st, const char *dir,
+			 struct layer_merge *lm)
+{
+	struct trees *t = m->op.t;
+	CLEANUP(arena_release) struct arena a = ARENA_INIT;
+	struct event ev;
+	uint64_t seq = t->layer[i].prev;
+	lm->refs_at = (struct sandbox_refs_at){ .refs = &lm->refs, .dir = dir };
+	if (!seq)
+		return 0;
+	if ((!t->read && session_open(&t->read, record_path(t->s->record), &m->op.err) < 0) ||
+	    session_event(t->read, seq, &ev, &a, &m->op.err) < 0)
+		return -1;
+	CLEANUP(json_release)
+	json_t *body = ev.body ? json_parse(ev.body, ev.len, "snapshot", &m->op.err) : NULL;
+	return body ? sandbox_refs_read(&lm->refs, st, body, &m->op.err) : 0;
+}
+
+static void merge_branches_left(struct merging *m, const struct layer_merge *lm)
+{
+	json_t *left = json_array();
+	for (size_t i = 0; i < m->op.t->nr_layers; i++)
+		sandbox_refs_left(&lm[i].refs, m->body, m->op.t->layer[i].name, left);
+	if (json_array_size(left))
+		m->branches_left = json_incref(left);
+	json_decref(left);
+}
+
 static void layer_merge_release(struct layer_merge *lm)
 {
 	for (size_t i = 0; i < lm->nr; i++) {
@@ -168,6 +202,7 @@ static void layer_merge_release(struct layer_merge *lm)
 	tree_had_release(&lm->had);
 	agent_steps_release(&lm->agent);
 	agent_steps_within_release(&lm->within);
+	sandbox_refs_release(&lm->refs);
 }
 
 /* A file as it is in the box now. */
@@ -228,6 +263,8 @@ static void merge_work(struct tree_op *op)
 		const char *dir = m->into ? m->into : t->layer[i].host_dir;
 		if (rc == 0)
 			rc = tree_had_read(t, i, dir, &lm[i].had, &op->err);
+		if (rc == 0)
+			rc = load_branches(m, i, &st, dir, &lm[i]);
 		lm[i].within.dir = dir;
 		target[nr++] = (struct merge_target){
 			.repo = t->layer[i].name,
@@ -242,6 +279,8 @@ static void merge_work(struct tree_op *op)
 			.within = lm[i].within.from.s ? agent_steps_at : NULL,
 			.within_self = &lm[i].within,
 			.rest = lm[i].within.from.rest,
+			.branches = sandbox_refs_at,
+			.branches_self = &lm[i].refs_at,
 			.choice = lm[i].choices.item,
 			.nr_choices = lm[i].choices.nr,
 		};
@@ -275,6 +314,7 @@ static void merge_work(struct tree_op *op)
 		m->body = json_incref(r.body);
 		m->whole = json_incref(r.taken);
 		m->none = json_incref(r.not_taken);
+		merge_branches_left(m, lm);
 	}
 	merge_result_release(&r);
 	for (size_t i = 0; i < t->nr_layers; i++)
@@ -326,6 +366,10 @@ static void merge_done(struct tree_op *op)
 		json_put_int(body, "left", (int64_t)m->left);
 	if (m->taken)
 		json_put(body, "taken", json_incref(m->taken));
+	if (m->branches_left)
+		json_put(body, "branches_left", json_incref(m->branches_left));
+	if (m->branches_left && m->body)
+		json_put(m->body, "branches_left", json_incref(m->branches_left));
 	if (m->who)
 		json_put(body, "reviewed", json_incref(m->who));
 	json_t *notices = super_box_notices(s, t->id);

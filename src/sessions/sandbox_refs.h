@@ -1,0 +1,44 @@
+/* Branches and stashes that an agent made in a sandbox and that its working files don't have: read
+ * from a snapshot alone. The sandbox's repository is never opened.
+ *
+ * A branch is one of them if it has commits that HEAD doesn't lead to, and other files than HEAD.
+ * Tags and remote branches are none: they name commits, and are no place to work. */
+#ifndef SESSIONS_SANDBOX_REFS_H
+#define SESSIONS_SANDBOX_REFS_H
+
+#include "base/json.h"
+#include "sandbox/workspace/state.h"
+
+struct sandbox_ref {
+	char *gitdir; /* ".git", "in/.git", ".git/modules/lib" */
+	char *name;   /* "feature"; of a stash "stash", "stash-1" */
+	struct object_id tip;
+	size_t commits;	 /* that HEAD doesn't lead to */
+	json_t *objects; /* [[id,blob]]: new git objects, and the recorded files that hold them */
+	const char *why; /* it can't be brought; NULL: it can. Static */
+};
+struct sandbox_refs {
+	struct sandbox_ref *item; /* by gitdir and name */
+	size_t nr, cap;
+};
+#define SANDBOX_REFS_INIT ((struct sandbox_refs){ 0 })
+
+/* Of the snapshot @body. */
+NODISCARD int sandbox_refs_read(struct sandbox_refs *out, const struct ws_store *st,
+				const json_t *body, struct err *err);
+/* Drops those that a merge with this body has brought to @dir. */
+void sandbox_refs_merged(struct sandbox_refs *r, const json_t *body, const char *repo,
+			 const char *dir);
+/* merge_target.branches: @self is a struct sandbox_refs_at. */
+struct sandbox_refs_at {
+	const struct sandbox_refs *refs; /* borrowed */
+	const char *dir;		 /* of the layer on the host; borrowed */
+};
+json_t *sandbox_refs_at(void *self, const char *prefix);
+/* Appends those that the merge with this @body doesn't bring, with the reason if there is one:
+ * [{repo,gitdir,name,commits,why}] */
+void sandbox_refs_left(const struct sandbox_refs *r, const json_t *body, const char *repo,
+		       json_t *out);
+void sandbox_refs_release(struct sandbox_refs *r);
+
+#endif

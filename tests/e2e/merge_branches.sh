@@ -1,0 +1,98 @@
+#!/usr/bin/env bash
+# Branches and stashes that an agent leaves behind are work: they are named, counted as not merged, brought by a merge as
+# branches with the agent's own commits, and taken back by undo.
+. "$(dirname "$0")/lib.sh"
+sg=$SANDGLASS
+need_boxes
+cd "$t" || exit 1
+export SANDGLASS_SESSIONS=$t/sessions
+export GIT_CONFIG_COUNT=1 GIT_CONFIG_KEY_0=protocol.file.allow GIT_CONFIG_VALUE_0=always
+repo() { git init -q "$1" && printf 'one\ntwo\nthree\n' >"$1/a.txt" && git -C "$1" add -A && git -C "$1" commit -qm base; }
+work() { "$sg" sandbox exec --json --repo "$1" -- sh -c "$2" </dev/null >log 2>&1 || cat log; }
+merge() { "$sg" merge --json "$@" </dev/null 2>err >out; }
+value() { python3 -c 'import json, sys; r = json.load(open("out"))["result"]; print(eval(sys.argv[1]))' "$1"; }
+not_merged() { "$sg" ls --json | head -1 | sed -n 's/.*"unmerged":\([0-9]*\).*/\1/p'; }
+names() { git -C "$1" for-each-ref --format='%(refname:short)' refs/heads | sort | tr '\n' ' '; }
+id() { "$sg" ls --json | head -1 | sed -n 's/.*"session":"\([^"]*\).*/\1/p'; }
+printf 'return require("sandglass.policy").rules { default = "allow" }\n' >any.lua
+
+# --- a branch that HEAD has left
+repo r
+work r 'git switch -qc feature; echo f >>a.txt; echo n >n; git add .; git commit -qm "add n" --author "Ann <ann@a>"; git switch -q main; echo m >m'
+s=$(id)
+is "$(not_merged)" 2 'a file and a branch are not merged'
+"$sg" prune --merged --older-than 0s --yes </dev/null >prune 2>&1
+is "$(id)" "$s" 'prune --merged keeps the session'
+merge -n
+is "$(value 'r["targets"][0]["branches"][0]["ref"]') $(names r)" "refs/heads/sandglass/$s-feature main " 'a dry run names the branch, and makes none'
+merge --apply
+is "$(value '[b["name"] for b in r["branches_left"]]') $(not_merged)" "['feature'] 1" 'a merge into the working files leaves it, and says so'
+merge
+is "$(names r)" "main sandglass/$s sandglass/$s-feature " 'the next one brings it'
+is "$(git -C r log --format='%an %s' "main..sandglass/$s-feature") $(git -C r show "sandglass/$s-feature:n")" 'Ann add n n' 'with its own commit'
+is "$(not_merged)" 0 'nothing remains'
+git -C r fsck --strict >fsck 2>&1
+is "$? $(cat fsck)" '0 ' 'git finds no fault'
+"$sg" undo </dev/null >undo 2>&1
+is "$(names r)$(not_merged)" 'main 1' 'undo takes it back'
+merge --to mine
+is "$(names r)" 'main mine mine-feature ' 'its name follows that of the merge'
+"$sg" undo </dev/null >undo 2>&1
+git -C r branch mine-feature main
+merge --to mine
+is "$(names r)" 'main mine mine-feature mine-feature-2 ' 'a name that is taken is left alone'
+git -C r branch -f mine-feature-2 main
+"$sg" undo </dev/null >undo 2>&1
+is "$(names r)" 'main mine-feature mine-feature-2 ' 'undo leaves a branch that has moved'
+
+# --- the step of another branch is none of HEAD's
+repo own
+work own 'echo 1 >>a.txt; git commit -qam wrong; git commit -q --amend -m right; git switch -qc f; echo f >f; git add f; git commit -qm "on f"; git switch -q main'
+merge --to mine
+is "$(git -C own log --format=%s main..mine);$(git -C own log --format=%s -1 mine-f)" 'right;on f' 'each commit is where it was made, and amended ones are gone'
+
+# --- stashes
+repo st
+work st 'echo s >>a.txt; git stash -q; echo t >>a.txt; echo u >u; git stash -qu'
+is "$(not_merged)" 2 'two stashes'
+merge --to mine
+is "$(names st)" 'main mine-stash mine-stash-1 ' 'both are branches'
+is "$(git -C st show mine-stash-1:a.txt | tail -1) $(git -C st show mine-stash:a.txt | tail -1) $(git -C st show 'mine-stash^3:u')" 's t u' 'with all that was stashed'
+is "$(not_merged)" 0 'merged'
+
+# --- what HEAD leads to is no branch of its own
+repo no
+work no 'git switch -qc f; echo f >f; git add f; git commit -qm f; git switch -q main; git merge -q f; git branch g; git tag v; git switch -qc h'
+is "$(not_merged)" 1 'a branch that was merged inside, one without commits, and a tag do not count'
+
+# --- repositories within, and while the session runs
+repo lib && repo outer && git -C outer submodule --quiet add "$t/lib" lib && git -C outer commit -qm sub && repo outer/in
+work outer 'for d in lib in; do (cd $d; git switch -qc x; echo x >x; git add x; git commit -qm "x of $d"; git switch -q main; echo y >y); done'
+merge --to w
+is "$(git -C outer/lib log -1 --format=%s w-x) $(git -C outer/in log -1 --format=%s w-x)" 'x of lib x of in' 'in a submodule and in a repository within'
+repo live
+cat >live.lua <<'L'
+local sg = require "sandglass"
+local box = sg.sandbox { repo = "live" }
+assert(box:run "git switch -qc f; echo f >f; git add f; git commit -qm 'on f'; git switch -q main; echo m >m")
+local _, r = assert(box:merge { mode = "branch", branch = "mine" })
+print("brought " .. r.branches[1].ref)
+L
+"$sg" run --no-tui --no-input --policy any.lua live.lua </dev/null >log 2>&1 || cat log
+is "$(names live) $(grep -c 'brought refs/heads/mine-f' log) $(not_merged)" 'main mine mine-f  1 0' 'a script merges it, too'
+
+# --- what can't be brought is named, and stays
+repo packed
+work packed 'git switch -qc f; echo f >f; git add f; git commit -qm f; git switch -q main; git gc -q; echo m >m'
+merge
+is "$(value 'len(r["branches_left"])') $(value '"why" in r["branches_left"][0]') $(not_merged)" '1 True 1' 'objects in a pack'
+repo broken
+work broken 'git switch -qc f; echo f >f; git add f; git commit -qm f; git switch -q main; echo m >m
+	o=.git/objects/$(git rev-parse f:f | sed "s|^..|&/|"); chmod u+w $o; printf "blob 2\0g\n" | python3 -c "import sys, zlib; sys.stdout.buffer.write(zlib.compress(sys.stdin.buffer.read()))" >$o'
+merge
+is "$(names broken | wc -w) $(value '"why" in r["branches_left"][0]') $(not_merged)" '2 True 1' 'an object that is not what its name says'
+mkdir -p mono/one && git init -q mono && echo 1 >mono/one/f && git -C mono add -A && git -C mono commit -qm base
+work mono/one 'git switch -qc f; echo f >f; git commit -qam f; git switch -q main; echo m >m'
+merge
+is "$(value '"why" in r["branches_left"][0]') $(not_merged)" 'True 1' 'a branch of a subdirectory'
+finish

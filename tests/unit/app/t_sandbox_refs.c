@@ -1,0 +1,72 @@
+/* Branches of a sandbox: a merge that is killed at any step of bringing them leaves none, and the next one brings all. */
+#include "sessions/sandbox_refs.h"
+
+#include "../sandbox/ws_merge.h"
+
+#define REPO "mkdir repo; cd repo; git init -q -b main .; "
+#define COMMIT "git add -A; git commit -qm base; "
+#define WORK "git switch -qc f; echo f > f; git add f; git commit -qm f; git switch -q main; echo m > m; echo s >> g; git stash -q; echo t >> g"
+#define NAMES "test \"$(git for-each-ref --format='%%(refname:short)' refs/heads | sort | paste -sd' ')\" = "
+
+static struct sandbox_refs refs;
+static struct sandbox_refs_at refs_at;
+
+static bool refs_init(struct merge_box *m)
+{
+	struct err err = ERR_INIT;
+	bool good = merge_init(m, REPO "echo g > g; " COMMIT, "repo", WORK) &&
+		    sandbox_refs_read(&refs, &m->b.store, m->b.body, &err) == 0;
+	refs_at = (struct sandbox_refs_at){ .refs = &refs, .dir = m->b.lower };
+	m->o.mode = MERGE_BRANCH;
+	m->o.branch = "mine";
+	m->target.branches = sandbox_refs_at;
+	m->target.branches_self = &refs_at;
+	return good;
+}
+
+static void refs_end(struct merge_box *m)
+{
+	sandbox_refs_release(&refs);
+	merge_end(m);
+}
+
+static void found(void)
+{
+	struct merge_box m;
+	ok(refs_init(&m), "a sandbox with a branch and a stash");
+	is_int((long long)refs.nr, 2, "both are found");
+	ok(refs.nr == 2 && !strcmp(refs.item[0].name, "f") && refs.item[0].commits == 1 && !refs.item[0].why, "the branch");
+	ok(refs.nr == 2 && !strcmp(refs.item[1].name, "stash") && !refs.item[1].why, "the stash");
+	refs_end(&m);
+}
+
+static void branches_killed(void)
+{
+	static const char *const where[] = { "merge-ref", "merge-branch:1", "merge-branch:2", "merge-record" };
+	for (size_t i = 0; i < sizeof(where) / sizeof(*where); i++) {
+		struct merge_box m;
+		struct merge_result r;
+		struct err err = ERR_INIT;
+		json_t *body = NULL;
+		bool good = refs_init(&m);
+		setenv("FAILPOINT", where[i], 1);
+		ok(good && merge_run(&m.o, &r, &err) == -1, "the child dies at %s", where[i]);
+		unsetenv("FAILPOINT");
+		ok(sh_in(m.b.lower, NAMES "main && git fsck --strict 2>&1") == 0, "no branch stays");
+		err = ERR_INIT;
+		ok(merge_run(&m.o, &r, &err) == 0 && r.done, "a second try");
+		merge_result_release(&r);
+		ok(sh_in(m.b.lower, NAMES "'main mine mine-f mine-stash'") == 0, "brings all");
+		is_int(merge_undo(&m.o, &body, &err), 0, "undone");
+		json_decref(body);
+		ok(sh_in(m.b.lower, NAMES "main") == 0, "all are gone");
+		refs_end(&m);
+	}
+}
+
+int main(void)
+{
+	found();
+	branches_killed();
+	return done_testing();
+}
