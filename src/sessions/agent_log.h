@@ -1,5 +1,5 @@
-/* The commits in the log of a sandbox's repository (gitrepository-layout(5): logs/HEAD), snapshot by
- * snapshot, as steps of a merge. Only commits that HEAD leads to: those of another branch, and
+/* The commits in the log of a sandbox's repository (gitrepository-layout(5): logs/HEAD), snapshot
+ * by snapshot, as steps of a merge. Only commits that HEAD leads to: those of another branch, and
  * those that were amended or reset away, are no step of the work. */
 #ifndef SESSIONS_AGENT_LOG_H
 #define SESSIONS_AGENT_LOG_H

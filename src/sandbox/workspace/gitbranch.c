@@ -1,6 +1,6 @@
 /* Branches and stashes that were made in a sandbox become branches of the target: their git objects
  * are written under the names that their contents give them, and each is looked through before a
- * branch leads to it. One that can't be brought is reported with the reason; the merge goes on. */
+ * branch leads to it. One that can't be brought is reported with the reason. */
 #include <stdlib.h>
 #include <string.h>
 

@@ -5,7 +5,8 @@
 
 #define REPO "mkdir repo; cd repo; git init -q -b main .; "
 #define COMMIT "git add -A; git commit -qm base; "
-#define WORK "git switch -qc f; echo f > f; git add f; git commit -qm f; git switch -q main; echo m > m; echo s >> g; git stash -q; echo t >> g"
+#define ON_F "git switch -qc f; echo f > f; git add f; git commit -qm f; git switch -q main; "
+#define WORK ON_F "echo m > m; echo s >> g; git stash -q; echo t >> g"
 #define NAMES "test \"$(git for-each-ref --format='%%(refname:short)' refs/heads | sort | paste -sd' ')\" = "
 
 static struct sandbox_refs refs;
