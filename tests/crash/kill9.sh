@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
-# kill -9 of supervisor, launcher, keeper, Lua host, or guest at random moments (50; LONG=1: 1,000). The file opens and
+# kill -9 of supervisor, launcher, keeper, Lua host, or guest at random moments (15; LONG=1: 1,000). The file opens and
 # verifies, `resume` closes open actions as interrupted, and no process of a sandbox survives.
 . "$(dirname "$0")/../e2e/lib.sh"
 sg=$SANDGLASS
 accept_any
-rounds=${KILLS:-50}
+rounds=${KILLS:-15} # three of each process
 [ -n "${LONG:-}" ] && rounds=1000
 mkdir "$t/repo"
 echo start >"$t/repo/f"

@@ -15,7 +15,7 @@ box() { printf '{"backend": "pyodide", "package": "%s", "node": "%s"%s}' "${2:-$
 
 export DRIVER_OPTIONS="{\"package\": \"$npm/pyodide\", \"node\": \"$node\"}"
 [ -z "${LONG:-}" ] || contract pyodide pyodide
-conform pyodide pyodide "$(box)"
+conform_parts pyodide pyodide "$(box)"
 
 mkdir -p "$HOME/.local/share/sandglass/pyodide/node_modules" "$t/use" && cd "$t/use" || exit 1
 ln -s "$npm/pyodide" "$HOME/.local/share/sandglass/pyodide/node_modules/pyodide"
@@ -74,7 +74,9 @@ mkdir slow && cp "$node" slow/real && cat >slow/late.mjs <<-'J' && cat >slow/nod
 	#!/bin/sh
 	exec "${0%/*}/real" --import "${0%/*}/late.mjs" "$@"
 	S
-for it in "$node" "$PWD/slow/node"; do
+slow=
+[ -z "${LONG:-}" ] || slow=$PWD/slow/node
+for it in "$node" $slow; do
 	[ "$it" = "$node" ] && of= || of=", where node is slow to hear them"
 	timeout 200 "$SANDGLASS" run --no-tui --policy any.lua stop_python.lua -- "$npm/pyodide" "$it" ${LONG:+--n 8} </dev/null >"$t/out" 2>&1
 	is $? 0 "stops in a shell$of"

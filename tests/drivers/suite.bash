@@ -33,6 +33,21 @@ conform() { # kind, name, the box as JSON: the suite that every kind must pass
 	is $? 0 "$2: the record verifies"
 	one_name "$1" "$2" "${3:-{\}}"
 }
+# The parts of that suite in which backends of one family differ: how a command ends, its streams, files, and versions. The
+# whole suite runs for one of the family, and for the others in test-long.
+conform_parts() { # kind, name, the box as JSON
+	[ -z "${LONG:-}" ] || { conform "$@"; return; }
+	local status
+	mkdir -p "$t/parts/repo" && echo before >"$t/parts/repo/there" && chmod -R a+rX "$t/parts"
+	timeout 200 "$SANDGLASS" run --no-tui --json --policy "$here/../../lua/agents/conformance_policy.lua" "$here/../../lua/agents/conformance.lua" -- \
+		"$1" --box "${3:-{\}}" --dir "$t/parts" --mark parts --parts 'exits output input files trees' </dev/null >"$t/parts.json" 2>"$t/out"
+	status=$?
+	jq -r 'select(.kind == "note") | .body.text' "$t/parts.json" >"$t/suite"
+	tap "$t/suite" "$2"
+	[ "$status" = 0 ] && [ "$(grep -c '^ok ' "$t/suite")" -gt 50 ]
+	ok $? "$2: the parts of the suite have ended well"
+	one_name "$1" "$2" "${3:-{\}}"
+}
 # Sandboxes of one name, one after the other and in two sessions, share no file.
 one_name() { # kind, name, the box as JSON
 	mkdir -p "$t/one" && cd "$t/one" || return

@@ -87,7 +87,7 @@ is "$(note same)" true 'every byte as a name survives snapshot and rollback'
 
 cat >big.lua <<'L'
 local sg = require "sandglass"
-local a = sg.args { dense = "1", from = "9" }
+local a = sg.args { dense = "256", from = "9" }
 local box <close> = sg.sandbox { name = "big", repo = "repo", limits = { disk = "24G" } } -- 8 GB is what a file may have else
 local function lines(what, cmd) print(what .. "=" .. assert(box:exec(cmd)).out:gsub("%s+", " ")) end
 -- 640 lines of 16 MB that are a hole but for their ends
@@ -96,12 +96,12 @@ with open("sparse", "wb") as f:
     for i in range(640): f.seek((i + 1) * (16 << 20) - 1); f.write(b"\n")]] })
 lines("sparse", ([[stat -c %%s sparse; test $(stat -c %%b sparse) -lt 20480 && python3 -c 'f = open("sparse", "rb"); f.seek(%s << 30)
 print(sum(len(l) == 16 << 20 for l in f))']]):format(a.from))
-assert(box:run(("yes 'a line of a dense file, read one by one' | head -c %sG > dense"):format(a.dense)))
+assert(box:run(("yes 'a line of a dense file, read one by one' | head -c %sM > dense"):format(a.dense)))
 lines("dense", "awk '{ n += length($0) + 1 } END { print NR, n }' dense")
 assert(box:run "rm sparse dense")
 L
-dense=1 from=9 # GB: so much of the dense one, and the sparse one read from there on
-[ -n "${LONG:-}" ] && dense=10 from=0
+dense=256 from=9 # MB of the dense file, and the GB from which the sparse one is read
+[ -n "${LONG:-}" ] && dense=10240 from=0
 timeout 200 "$sg" run -d big.lua --name big --json -- --dense "$dense" --from "$from" >line 2>"$t/out"
 pid=$(grep -oE '"pid":[0-9]+' line | cut -d: -f2)
 began=$SECONDS peak=0
@@ -113,7 +113,7 @@ done
 "$sg" events big >"$t/out" 2>&1
 printed() { sed -n "s/.*print: $1=//p" "$t/out" | xargs; }
 is "$(printed sparse)" "10737418240 $((640 * (10 - from) / 10))" 'big: a sparse file of 10 GB is made and read line by line'
-is "$(printed dense | cut -d" " -f1)" $(((dense * 1073741824 + 39) / 40)) "big: and a dense one of $dense GB"
+is "$(printed dense | cut -d" " -f1)" $(((dense * 1048576 + 39) / 40)) "big: and a dense one of $dense MB"
 like "$(cat "$t/out")" 'session ended: successful' 'big: ends well'
 size=$(stat -c %s "$HOME"/.local/share/sandglass/sessions/*big*.glass)
 [ "$size" -lt 1048576 ]
@@ -123,17 +123,20 @@ ok $? "big: the supervisor stays below 100 MB ($peak KB)"
 
 cat >small.lua <<'L'
 local sg = require "sandglass"
+local n = sg.args { dirs = "90" }.dirs
 local box <close> = sg.sandbox { name = "small", repo = "repo" }
-assert(box:run "mkdir -p m && cd m && for d in $(seq 300); do mkdir $d; for f in $(seq 100); do echo $d $f > $d/$f; done; done")
+assert(box:run(("mkdir -p m && cd m && for d in $(seq %s); do mkdir $d; for f in $(seq 100); do echo $d $f > $d/$f; done; done"):format(n)))
 local s = assert(box:snapshot "many")
 assert(box:run "rm -rf m")
 assert(box:rollback(s))
-print("files=" .. assert(box:exec "find m -type f | wc -l; cat m/300/100").out:gsub("%s+", " "))
+print("files=" .. assert(box:exec("find m -type f | wc -l; cat m/" .. n .. "/100")).out:gsub("%s+", " "))
 L
 began=$(date +%s%N)
-play small
-echo "# 30,000 small files made, taken, removed, brought back: $((($(date +%s%N) - began) / 1000000)) ms"
-is "$(note files)" '30000 300 100' '30,000 small files come back'
+dirs=90
+[ -z "${LONG:-}" ] || dirs=300
+play small --dirs $dirs
+echo "# ${dirs}00 small files made, taken, removed, brought back: $((($(date +%s%N) - began) / 1000000)) ms"
+is "$(note files)" "${dirs}00 $dirs 100" "${dirs}00 small files come back"
 
 # an editor saves 500 times while three agents work
 new_repo shared
