@@ -111,6 +111,15 @@ static void find_kind(struct target *t)
 	git_config_free(c);
 }
 
+/* The repository seems to have an empty index. */
+static void index_apart(const struct target *t)
+{
+	git_index *none = NULL;
+	if (git_index_new(&none) == 0)
+		git_repository_set_index(t->repo, none);
+	git_index_free(none);
+}
+
 int target_open(struct target *t, const char *dir, struct err *err)
 {
 	static const char *extension[] = { "worktreeconfig", "partialclone", "preciousobjects" };
@@ -152,12 +161,9 @@ int target_open(struct target *t, const char *dir, struct err *err)
 	if (git_repository_index(&t->index, t->repo) < 0 || git_index_read(t->index, 1) < 0) {
 		/* of a kind that libgit2 cannot read: what looks into it on the way (line ends)
 		 * sees an empty one */
-		git_index *none = NULL;
 		git_index_free(t->index);
 		t->index = NULL;
-		if (git_index_new(&none) == 0)
-			git_repository_set_index(t->repo, none);
-		git_index_free(none);
+		index_apart(t);
 	}
 	t->mem = memstore_new(&(struct ws_store){ .get = gitrepo_odb_get, .self = t });
 	t->store = memstore_store(t->mem);
@@ -242,6 +248,16 @@ bool target_ignored(const struct target *t, const char *path, size_t len, bool d
 	return git_ignore_path_is_ignored(&ignored, t->repo, buf_cstr(&p)) == 0 && ignored;
 }
 
+/* libgit2 keeps the line ends of every file that is a link in the index; git converts them. */
+static bool link_is_staged(const struct target *t, const char *path, size_t len)
+{
+	unsigned mode = 0;
+	struct object_id id;
+	if (t->index)
+		target_staged(t, path, len, &mode, &id);
+	return mode && (mode & 0170000) != 0100000;
+}
+
 int target_clean(const struct target *t, const char *path, size_t len, const struct buf *raw,
 		 struct buf *out, const char **filter_out, struct err *err)
 {
@@ -255,10 +271,15 @@ int target_clean(const struct target *t, const char *path, size_t len, const str
 		*filter_out = name;
 		return 1;
 	}
+	bool apart = memchr(buf_cstr(raw), '\r', raw->len) && link_is_staged(t, path, len);
+	if (apart)
+		index_apart(t);
 	int rc = git_filter_list_load(&list, t->repo, NULL, buf_cstr(&p), GIT_FILTER_TO_ODB,
 				      GIT_FILTER_NO_SYSTEM_ATTRIBUTES);
 	if (rc == 0 && list)
 		rc = git_filter_list_apply_to_buffer(&done, list, buf_cstr(raw), raw->len);
+	if (apart)
+		git_repository_set_index(t->repo, t->index);
 	if (rc < 0)
 		ws_git_err(err, "can't convert line ends");
 	buf_reset(out);
