@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
 """A model of merging: random repositories, random work in sandboxes, random changes on the host meanwhile, merges, and undos.
 
-    merge_model.py [--seed N] [--count N] [--keep] [--fault KIND|all]      (SANDGLASS: the program)
+    merge_model.py [--seed N] [--count N] [--pinned] [--keep] [--fault KIND|all]      (SANDGLASS: the program)
 
 Real git is the oracle: for lines (git merge-file), for what is stored (git hash-object), for what is ignored. Checked of every merge:
 each changed file is in exactly one class; the host and the commit hold what the classes promise; nothing else has changed; the work
 listed as not merged is exactly what no merge has brought; git fsck is clean; undo restores every byte. Prints TAP, one line for each
 seed; `--seed N --count 1 --keep` replays one and keeps its files. --fault damages each result before it is judged: every fault must be
-noticed, or the model judges nothing.
+noticed, or the model judges nothing. --pinned adds the seeds that found a fault once.
 """
 import argparse, os, shutil, sys, tempfile, traceback
 
@@ -19,6 +19,11 @@ from model_session import Session
 
 SG = os.environ["SANDGLASS"]
 BATCH = 20
+PINNED = [
+    [50006, 50209],  # an ignored file that was asked for is merged twice, and the recording has only its hash
+    [50186, 50197],  # the same, removed; a directory takes the place of a merged file in a branch
+    [50232, 50237, 50630],  # a link takes the place of a file with the line ends of DOS
+]
 
 
 def environment(top, config):
@@ -98,13 +103,14 @@ def main():
     p = argparse.ArgumentParser()
     p.add_argument("--seed", type=int, default=1)
     p.add_argument("--count", type=int, default=100)
+    p.add_argument("--pinned", action="store_true")
     p.add_argument("--keep", action="store_true")
     p.add_argument("--fault", choices=["all", *FAULTS])
     o = p.parse_args()
     kinds = [] if not o.fault else list(FAULTS) if o.fault == "all" else [o.fault]
     n = failed = 0
     all_cases = []
-    for seeds in batches(o.seed, o.count):
+    for seeds in [*batches(o.seed, o.count), *(PINNED if o.pinned else [])]:
         top = os.fsencode(tempfile.mkdtemp(prefix="merge-model-"))
         os.chmod(top, 0o755)
         for c in run_batch(seeds, top, kinds):

@@ -216,8 +216,8 @@ class Case:
         gone = b"{ [ -e \"$p\" ] || [ -L \"$p\" ]; } && rm -f \"$p\"; "
 
         def write(p, data, exe):
-            if any(q.startswith(p + b"/") for q in want):
-                return  # a directory now: the shell's rm leaves it
+            if any(q.startswith(p + b"/") for q in want) or any(q in want for q in above(p)):
+                return  # a directory now: the shell's rm leaves it; or below a file
             if os.path.dirname(p):
                 out.append(name(os.path.dirname(p)) + b"[ -d \"$p\" ] || mkdir -p \"$p\"")
             out.append(name(p) + gone + b"printf '" + b"".join(b"\\%03o" % c for c in data) + b"' >\"$p\"" + (b"; chmod 755 \"$p\"" if exe else b""))
@@ -293,8 +293,23 @@ class Case:
         if r.random() < 0.06 and mine and not any(os.path.lexists(os.path.join(self.dir, x)) and not os.path.isdir(os.path.join(self.dir, x))
                                                   for x in above(mine[0])):
             put(self.dir, mine[0], "f", b"of the user\n")
+        if only is None and self.apart.random() < 0.08:
+            self.in_the_way()
         if self.layout not in ("none", "unborn") and r.random() < 0.12:
             sh(["git", "commit", "-qam", "meanwhile"], cwd=self.dir, check=False)
+
+
+    def in_the_way(self):
+        """A file where the sandbox has a directory, or a directory where it has a file; committed."""
+        new = [p for p in FRESH if p in self.wants[0] and not os.path.lexists(os.path.join(self.dir, p.split(b"/")[0]))]
+        if not new:
+            return
+        p = self.apart.choice(new)
+        p = p.split(b"/")[0] if b"/" in p else p + b"/of-the-user"
+        put(self.dir, p, "f", b"in the way\n")
+        if self.layout not in ("none", "unborn", "sparse"):
+            git(self.dir, "add", "--", os.path.join(b".", p))
+            git(self.dir, "commit", "-qm", "in the way")
 
 
 def above(p):

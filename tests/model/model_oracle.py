@@ -18,7 +18,9 @@ class Merge:
             self.heads[repo] = tree_of(repo, head_commit(repo))
             tracked[repo] = {x.split(b"\t", 1)[1] for x in staged(repo).split(b"\0")[:-1]} | set(self.heads[repo])
         changed = set(p for p in set(self.base) | set(want) if self.base.get(p) != want.get(p))
-        back = {p for p, v in had.items() if p not in changed and v != self.base.get(p)} if mode != "branch" else set()
+        back = {p for p, v in had.items() if p not in changed and v != self.base.get(p)}
+        if mode == "branch":  # only what is in the way
+            back = {p for p in back if any(q.startswith(p + b"/") for q in changed)}
         self.changed = sorted(changed | back)
         self.goes = {p for p in self.changed if (picked is None or p in picked) and p not in want}
         ignored = self.ignored()
@@ -108,6 +110,8 @@ class Merge:
         """(ok, entry) that a commit on HEAD has of it."""
         head = self.heads[repo].get(rel)
         sw, sb = self.stored(repo, rel, w), self.stored(repo, rel, b)
+        if sw is not None and head is None and self.tree_blocked(p, repo):
+            return False, None
         if sw is None and head is None or sw is not None and head is not None and sw[:2] == head:
             return True, head
         if (sb is None) == (head is None) and (sb is None or sb[:2] == head):
@@ -121,6 +125,15 @@ class Merge:
             return False, head
         lines = self.onto(sb[2], ("f", sh_[2]) if sh_ and sh_[0].startswith("100") else None, blob(repo, head[1]), sw[2])
         return (False, head) if lines is None else (True, (sw[0] if sw[0] != sb[0] or sh_ and sh_[0] == head[0] else head[0], blob_id(lines)))
+
+    def tree_blocked(self, p, repo):
+        """HEAD has a file where @p needs a directory, or the other way round, and the sandbox didn't remove it."""
+        here = {q: r for q, r in ((q, self.case.owner(q)) for q in (*above(p), *self.changed)) if r[0] == repo}
+        if any(here[x][1] in self.heads[repo] and x not in self.goes for x in above(p) if x in here):
+            return True
+        top = self.case.owner(p)[1] + b"/"
+        gone = {here[x][1] for x in self.goes if x in here}
+        return any(x.startswith(top) and x not in gone for x in self.heads[repo])
 
     def conflicts(self):
         files = self.mode != "branch"

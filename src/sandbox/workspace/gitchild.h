@@ -185,11 +185,27 @@ struct plan_path *plan_find(struct plan_step *s, const char *path, size_t len);
 /* A class for every file and link, once all is judged. @files: the working files count; @trees: the
  * commit counts. */
 void plan_classify(struct target *t, bool files, bool trees);
+/* gittree.c: the plan in git's terms. */
+/* The same to git and to users: kind, bytes, executable or not. */
+bool plan_alike(const struct ws_state *a, const struct ws_state *b);
+/* Only permissions that git doesn't keep were changed. */
+bool plan_no_change(const struct plan_path *p);
+/* The bytes of @s; none if it is not a file or link. 0, 1 not held, -1 */
+int plan_bytes_of(struct target *t, const struct ws_state *s, struct buf *out, struct err *err);
+/* Three-way by lines: 0, 1 conflict, -1. @had: what an earlier merge brought; it counts as the base
+ * where @ours still has all of it. NULL: there was none. */
+int plan_lines_onto(const struct buf *base, const struct buf *had, const struct buf *ours,
+		    const struct buf *want, struct buf *out, struct err *err);
 /* Merges @p into <mode, oid> (0 = nothing) of a tree or the index. Returns 0 and fills the outs,
  * 1 conflict (@p->conflict may have details), -1 failure. */
 int plan_merge_git(struct target *t, struct plan_path *p, unsigned mode,
 		   const struct object_id *oid, unsigned *mode_out, struct object_id *oid_out,
 		   struct err *err);
+/* Does @tree have a file where @p needs a directory, or a directory where @p is a file, with
+ * something in it that step @s doesn't take away? 0, 1 with @p->conflict filled, -1. @mode: of the
+ * entry of @p in @tree. */
+int plan_tree_way(struct target *t, struct plan_step *s, struct plan_path *p, unsigned mode,
+		  const struct object_id *tree, struct err *err);
 
 /* gitonto.c: continues the branch that "onto" of the request names for this repository. */
 int stand_onto(struct target *t, struct err *err);

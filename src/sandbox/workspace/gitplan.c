@@ -8,41 +8,6 @@
 #include "sandbox/workspace/merge.h"
 #include "sandbox/workspace/tree.h"
 
-enum { LINES_MAX = 8 << 20 };
-
-int merge_lines(const struct buf *base, const struct buf *ours, const struct buf *theirs,
-		struct buf *out, struct err *err)
-{
-	git_merge_file_input b, o, t;
-	git_merge_file_options opts;
-	git_merge_file_result r;
-	const struct buf *side[] = { base, ours, theirs };
-	for (size_t i = 0; i < ARRAY_LEN(side); i++)
-		if (side[i]->len > LINES_MAX ||
-		    memchr(buf_cstr(side[i]), 0, side[i]->len < 8000 ? side[i]->len : 8000))
-			return 1;
-	ws_git_ready();
-	git_merge_file_input_init(&b, GIT_MERGE_FILE_INPUT_VERSION);
-	git_merge_file_input_init(&o, GIT_MERGE_FILE_INPUT_VERSION);
-	git_merge_file_input_init(&t, GIT_MERGE_FILE_INPUT_VERSION);
-	git_merge_file_options_init(&opts, GIT_MERGE_FILE_OPTIONS_VERSION);
-	b.ptr = buf_cstr(base);
-	b.size = base->len;
-	o.ptr = buf_cstr(ours);
-	o.size = ours->len;
-	t.ptr = buf_cstr(theirs);
-	t.size = theirs->len;
-	if (git_merge_file(&r, &b, &o, &t, &opts) < 0)
-		return ws_git_err(err, "can't merge by lines");
-	int rc = r.automergeable ? 0 : 1;
-	if (rc == 0) {
-		buf_reset(out);
-		buf_append(out, r.ptr, r.len);
-	}
-	git_merge_file_result_free(&r);
-	return rc;
-}
-
 /* --- the request --- */
 
 static bool gitplan_read_state(const json_t *o, struct ws_state *s)
@@ -138,17 +103,6 @@ struct plan_path *plan_find(struct plan_step *s, const char *path, size_t len)
 
 /* --- judging --- */
 
-/* The same to git and to users: kind, bytes, executable or not. */
-static bool gitplan_alike(const struct ws_state *a, const struct ws_state *b)
-{
-	if (a->kind != b->kind || ((a->flags | b->flags) & WS_UNREADABLE))
-		return false;
-	if (!ws_has_content(a))
-		return true;
-	return !memcmp(&a->oid, &b->oid, sizeof(a->oid)) &&
-	       (a->kind == WS_LINK || !((a->mode ^ b->mode) & 0100));
-}
-
 static const char why_hash_only[] = "its bytes were not kept (hash only)",
 		  why_ignored[] = "ignored by the target";
 
@@ -201,13 +155,6 @@ static bool way_is_cleared(struct target *t, const struct plan_path *p)
 	return false;
 }
 
-static int gitplan_bytes_of(struct target *t, const struct ws_state *s, struct buf *out,
-			    struct err *err)
-{
-	buf_reset(out);
-	return ws_has_content(s) ? child_get(t, &s->oid, out, err) : 0;
-}
-
 static unsigned host_umask(void)
 {
 	mode_t mask = umask(022);
@@ -243,24 +190,13 @@ static int take_want(struct target *t, struct plan_path *p, struct err *err)
 {
 	take_mode(p);
 	p->write = true;
-	int rc = gitplan_bytes_of(t, &p->want, &p->bytes, err);
+	int rc = plan_bytes_of(t, &p->want, &p->bytes, err);
 	if (rc > 0) {
 		p->write = false;
 		p->skip = why_hash_only;
 		rc = 0;
 	}
 	return rc;
-}
-
-/* Three-way by lines. What an earlier merge brought counts as the base where @ours still has all of
- * it. @had: NULL: there was none. */
-static int lines_onto(const struct buf *base, const struct buf *had, const struct buf *ours,
-		      const struct buf *want, struct buf *out, struct err *err)
-{
-	int rc = had ? merge_lines(base, ours, had, out, err) : 1;
-	bool holds = rc == 0 && out->len == ours->len &&
-		     !memcmp(buf_cstr(out), buf_cstr(ours), ours->len);
-	return rc < 0 ? -1 : merge_lines(holds ? had : base, ours, want, out, err);
 }
 
 static int by_lines(struct target *t, struct plan_path *p, struct err *err)
@@ -277,20 +213,21 @@ static int by_lines(struct target *t, struct plan_path *p, struct err *err)
 				      : "changed in the sandbox and in the target";
 		return 0;
 	}
-	int rc = gitplan_bytes_of(t, &p->base, &base, err);
+	int rc = plan_bytes_of(t, &p->base, &base, err);
 	if (rc == 0)
-		rc = gitplan_bytes_of(t, &p->want, &want, err);
+		rc = plan_bytes_of(t, &p->want, &want, err);
 	if (rc == 0) {
 		bool known = p->has_had && p->had.kind == WS_FILE &&
-			     gitplan_bytes_of(t, &p->had, &had, err) == 0;
-		rc = lines_onto(&base, known ? &had : NULL, &p->host.bytes, &want, &p->bytes, err);
+			     plan_bytes_of(t, &p->had, &had, err) == 0;
+		rc = plan_lines_onto(&base, known ? &had : NULL, &p->host.bytes, &want, &p->bytes,
+				     err);
 	}
 	if (rc > 0)
 		p->conflict = "changed in the sandbox and in the target, at the same lines";
 	if (rc == 0) {
 		take_mode(p);
 		object_name(OBJECT_BLOB, buf_cstr(&p->bytes), p->bytes.len, &p->after.oid);
-		p->write = !gitplan_alike(&p->after, &p->host.state);
+		p->write = !plan_alike(&p->after, &p->host.state);
 	}
 	return rc < 0 ? -1 : 0;
 }
@@ -307,7 +244,7 @@ static int judge_dir(struct plan_path *p)
 	     go = p->want.kind == WS_NONE && h->kind == WS_DIR;
 	p->write = come || go ||
 		   (p->want.kind == WS_DIR &&
-		    (gitplan_alike(h, &p->base) || (p->has_had && gitplan_alike(h, &p->had))));
+		    (plan_alike(h, &p->base) || (p->has_had && plan_alike(h, &p->had))));
 	take_mode(p);
 	if (!p->write && (p->want.kind == WS_DIR || h->kind != WS_NONE))
 		p->conflict = "the target has another kind of file there";
@@ -324,17 +261,10 @@ static const char *judge_tracked(struct target *t, struct plan_path *p)
 	if (known && !is_dirs(p) && h->kind == WS_NONE && p->base.kind == WS_NONE)
 		p->conflict = "tracked by the target, but not checked out there";
 	else if (p->untracked && ws_has_content(&p->base) &&
-		 !(p->has_had && gitplan_alike(h, &p->had)) &&
-		 (p->moved || !gitplan_alike(h, &p->base)))
+		 !(p->has_had && plan_alike(h, &p->had)) && (p->moved || !plan_alike(h, &p->base)))
 		p->conflict =
 			"untracked in the target, and changed there since the sandbox was opened";
 	return NULL;
-}
-
-/* Only permissions that git doesn't keep were changed. */
-static bool gitplan_no_change(const struct plan_path *p)
-{
-	return ws_has_content(&p->want) && gitplan_alike(&p->base, &p->want) && !p->has_had;
 }
 
 static int gitplan_judge(struct target *t, struct plan_path *p, struct err *err)
@@ -344,7 +274,7 @@ static int gitplan_judge(struct target *t, struct plan_path *p, struct err *err)
 	const struct ws_state *h = &p->host.state;
 	if (p->skip)
 		return 0;
-	if (p->host.blocked && gitplan_no_change(p))
+	if (p->host.blocked && plan_no_change(p))
 		return 0;
 	if (p->host.blocked && p->want.kind == WS_NONE && h->kind == WS_NONE)
 		return 0; /* what cannot be there is not there */
@@ -352,7 +282,7 @@ static int gitplan_judge(struct target *t, struct plan_path *p, struct err *err)
 		p->conflict = p->host.blocked;
 		return 0;
 	}
-	p->same = gitplan_alike(h, &p->want) || gitplan_no_change(p); /* done already */
+	p->same = plan_alike(h, &p->want) || plan_no_change(p); /* done already */
 	if (t->repo)
 		p->skip = judge_tracked(t, p);
 	if (!p->skip && ws_has_content(&p->want) &&
@@ -364,7 +294,7 @@ static int gitplan_judge(struct target *t, struct plan_path *p, struct err *err)
 		return 0;
 	if (is_dirs(p))
 		return judge_dir(p);
-	if (gitplan_alike(h, &p->base) || (p->has_had && gitplan_alike(h, &p->had)))
+	if (plan_alike(h, &p->base) || (p->has_had && plan_alike(h, &p->had)))
 		return take_want(t, p, err);
 	return by_lines(t, p, err);
 }
@@ -381,108 +311,6 @@ static void judge_apart(struct target *t, struct plan_path *p)
 		   (object_is_null(&t->head_tree) ||
 		    tree_find(&t->store, &t->head_tree, buf_cstr(&path), path.len, &mode, &id,
 			      &err) == 0);
-}
-
-/* --- in git's terms --- */
-
-/* Mode and name of one side as git stores it; its bytes into @clean. 0, 1 unknown, -1. */
-static int git_side(struct target *t, struct plan_path *p, const struct ws_state *s, unsigned *mode,
-		    struct object_id *oid, struct buf *clean, struct err *err)
-{
-	CLEANUP(buf_release) struct buf raw = BUF_INIT;
-	const char *filter = NULL;
-	*mode = ws_has_content(s) ? ws_git_mode(s) : 0;
-	*oid = (struct object_id){ 0 };
-	buf_reset(clean);
-	if (!*mode)
-		return 0;
-	int rc = gitplan_bytes_of(t, s, &raw, err);
-	if (rc == 0 && s->kind == WS_FILE)
-		rc = target_clean(t, p->path, p->len, &raw, clean, &filter, err);
-	else if (rc == 0)
-		buf_append(clean, buf_cstr(&raw), raw.len);
-	if (filter)
-		p->conflict =
-			"uses a filter program (such as LFS), which isn't run; only the working file can be "
-			"merged";
-	if (rc == 0)
-		object_name(OBJECT_BLOB, buf_cstr(clean), clean->len, oid);
-	return rc;
-}
-
-/* Is it there as an earlier merge has left it? */
-static bool same_as_had(struct target *t, struct plan_path *p, unsigned mode,
-			const struct object_id *oid)
-{
-	CLEANUP(buf_release) struct buf had = BUF_INIT;
-	unsigned had_mode;
-	struct object_id had_oid;
-	struct err err = ERR_INIT;
-	return p->has_had && git_side(t, p, &p->had, &had_mode, &had_oid, &had, &err) == 0 &&
-	       mode == had_mode && !memcmp(oid, &had_oid, sizeof(*oid));
-}
-
-int plan_merge_git(struct target *t, struct plan_path *p, unsigned mode,
-		   const struct object_id *oid, unsigned *mode_out, struct object_id *oid_out,
-		   struct err *err)
-{
-	CLEANUP(buf_release) struct buf base = BUF_INIT;
-	CLEANUP(buf_release) struct buf want = BUF_INIT;
-	CLEANUP(buf_release) struct buf ours = BUF_INIT;
-	CLEANUP(buf_release) struct buf out = BUF_INIT;
-	unsigned base_mode, want_mode;
-	struct object_id base_oid, want_oid;
-	enum object_type type;
-	*mode_out = mode;
-	*oid_out = *oid;
-	if (gitplan_no_change(p))
-		return 0;
-	int rc = git_side(t, p, &p->want, &want_mode, &want_oid, &want, err);
-	if (rc)
-		return rc;
-	*mode_out = want_mode;
-	*oid_out = want_oid;
-	/* what was a file is a directory there already */
-	if (mode == TREE_MODE_DIR && !want_mode) {
-		*mode_out = mode;
-		*oid_out = *oid;
-		return 0;
-	}
-	if (mode == want_mode && (!mode || !memcmp(oid, &want_oid, sizeof(*oid))))
-		return 0;
-	if (!mode && p->apart) { /* the base's bytes aren't needed, and often not kept */
-		t->store.add(t->store.self, OBJECT_BLOB, buf_cstr(&want), want.len, oid_out);
-		return 0;
-	}
-	rc = git_side(t, p, &p->base, &base_mode, &base_oid, &base, err);
-	if (rc)
-		return rc;
-	if (mode == TREE_MODE_DIR && !base_mode)
-		mode = 0; /* the files in that directory are planned on their own */
-	bool based = mode == base_mode && (!mode || !memcmp(oid, &base_oid, sizeof(*oid)));
-	if (based || same_as_had(t, p, mode, oid)) {
-		if (want_mode)
-			t->store.add(t->store.self, OBJECT_BLOB, buf_cstr(&want), want.len,
-				     oid_out);
-		return 0;
-	}
-	bool files = (mode & 0170000) == 0100000 && (base_mode & 0170000) == 0100000 &&
-		     (want_mode & 0170000) == 0100000;
-	if (!files)
-		return 1;
-	if (t->store.get(t->store.self, oid, &type, &ours, err) < 0)
-		return -1;
-	unsigned had_mode;
-	struct object_id had_oid;
-	CLEANUP(buf_release) struct buf had = BUF_INIT;
-	bool known = p->has_had && p->had.kind == WS_FILE &&
-		     git_side(t, p, &p->had, &had_mode, &had_oid, &had, err) == 0;
-	rc = lines_onto(&base, known ? &had : NULL, &ours, &want, &out, err);
-	if (rc)
-		return rc;
-	*mode_out = want_mode == base_mode && !(known && had_mode == mode) ? mode : want_mode;
-	t->store.add(t->store.self, OBJECT_BLOB, buf_cstr(&out), out.len, oid_out);
-	return 0;
 }
 
 static int read_links(struct target *t, struct err *err)

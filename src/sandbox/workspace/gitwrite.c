@@ -64,6 +64,8 @@ static int step_edits(struct target *t, struct plan_step *s, const struct object
 						      &mode, &oid, err);
 		if (rc >= 0)
 			rc = plan_merge_git(t, p, mode, &oid, &to_mode, &to, err);
+		if (rc == 0 && to_mode && to_mode != TREE_MODE_DIR)
+			rc = plan_tree_way(t, s, p, mode, tree, err);
 		struct plan_path *whole = plan_find(&t->all, p->path, p->len);
 		if (rc > 0)
 			p->tree_conflict = true;

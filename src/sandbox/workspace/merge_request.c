@@ -102,8 +102,23 @@ static bool not_picked(const struct merge_target *t, const char *path)
 	return t->nr_choices > 0 || (t->asked && t->asked->nr);
 }
 
-/* Merged changes that the sandbox has reverted since are changes, too. */
-static void add_taken_back(struct wish *w, const struct merge_target *t)
+/* Is something changed below @path, among the first @nr changes? */
+static bool changed_below(const struct wish *w, size_t nr, const char *path, size_t len)
+{
+	size_t lo = 0, hi = nr;
+	while (lo < hi) {
+		size_t mid = lo + (hi - lo) / 2;
+		if (ws_path_cmp(w->d.item[mid].path, w->d.item[mid].len, path, len) <= 0)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	return lo < nr && path_within(w->d.item[lo].path, w->d.item[lo].len, path, len);
+}
+
+/* Merged changes that the sandbox has reverted since are changes, too. A branch gets only those of
+ * files that are in the way of a directory. */
+static void add_taken_back(struct wish *w, const struct merge_target *t, bool branch)
 {
 	size_t nr = w->d.nr;
 	for (size_t i = 0; t->had && i < t->had->nr; i++) {
@@ -112,7 +127,8 @@ static void add_taken_back(struct wish *w, const struct merge_target *t)
 		struct ws_change *c =
 			nr ? bsearch(&key, w->d.item, nr, sizeof(key), cmp_change) : NULL;
 		bool changed = c && (ws_has_content(&c->was) || ws_has_content(&c->now));
-		if (!p->here || changed || ws_state_alike(&p->base, &p->here_now))
+		if (!p->here || changed || ws_state_alike(&p->base, &p->here_now) ||
+		    (branch && !changed_below(w, nr, p->path, p->len)))
 			continue;
 		if (c) { /* a directory took the place of a file that the base doesn't have */
 			c->was = p->here_now;
@@ -193,8 +209,8 @@ int wish_make(struct wish *w, const struct merge_opts *o, const struct merge_tar
 	*w = (struct wish){ .left = STRV_INIT, .partly = STRV_INIT };
 	if (ws_diff_views(&w->d, &base, t->step[t->nr_steps - 1].view, false, NULL, err) < 0)
 		return -1;
-	if (o->mode == MERGE_APPLY || o->mode == MERGE_COMMITS)
-		add_taken_back(w, t);
+	if (o->mode != MERGE_PATCH)
+		add_taken_back(w, t, o->mode == MERGE_BRANCH);
 	if (apply_choices(w, o, t, st, err) < 0 ||
 	    (o->mode != MERGE_PATCH && check_bounds(&w->d, err) < 0))
 		return -1;
