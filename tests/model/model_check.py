@@ -1,40 +1,15 @@
 """Carries out a case's merges and undos, and compares what came out with what must."""
-import base64, os, threading, traceback
+import base64, os, traceback
 
 from model_case import KEPT, Case
 from model_git import contents, git, head_commit, read_tree, repo_state, sh, tree_of
 from model_oracle import Merge
+from model_race import Watch, Writer
 
 
 def name_of(v):
     v = v["path"] if isinstance(v, dict) and "path" in v else v
     return base64.b64decode(v["b64"]) if isinstance(v, dict) else v.encode()
-
-
-class Writer(threading.Thread):
-    """Replaces a file until the end of the block, each time with another last line. @last: of the newest version."""
-
-    def __init__(self, path, beside, data, pause):
-        super().__init__()
-        self.path, self.beside, self.data, self.last, self.writes, self.over = path, beside, data, b"", 0, threading.Event()
-        self.pause, self.mode = pause, os.stat(path).st_mode & 0o777
-
-    def run(self):
-        while self.writes == 0 or not self.over.wait(self.pause):
-            last = b"written meanwhile %d\n" % (self.writes + 1)
-            with open(self.beside, "wb") as f:
-                f.write(self.data + last)
-            os.chmod(self.beside, self.mode)
-            os.replace(self.beside, self.path)
-            self.last, self.writes = last, self.writes + 1
-
-    def __enter__(self):
-        self.start()
-        return self
-
-    def __exit__(self, *_):
-        self.over.set()
-        self.join()
 
 
 class Checked(Case):
@@ -114,15 +89,21 @@ class Checked(Case):
                and not self.inside(p) and b"\0" not in host[p][1] + want[p][1]]
         if not fit:
             return False
-        p, pause = self.apart.choice(fit), self.apart.choice([0.001, 0.01, 0.03])
+        p, pause = self.apart.choice(fit), self.apart.choice([None, 0.001, 0.01, 0.03])
         before, _ = self.all_state()
         m = Merge(self, want, "apply", {}, before, None)
+        watch = Watch(os.path.join(self.dir, p))
         with Writer(os.path.join(self.dir, p), os.path.join(self.top, b"writing"), host[p][1], pause) as w:
             result, error = self.session.merge(self, "apply", None, None, True)
+        written = watch.written_before_read()
         self.outcome.append("%s beside %d writes" % ("refused" if error else "merged", w.writes))
         expect = {} if error else {q: v for q, (c, v, _) in m.expect.items() if c == "merged"}
         self.check_race(p, w, before, expect)
         if not error:
+            named = [name_of(v) for t in result["targets"] for v in t.get("changed_since", [])]
+            if named != ([p] if written else []):
+                self.bad("%r was%s written before it was read back; the result names %r", p, "" if written else " not", named)
+            self.outcome[-1] += ", named" if named else ""
             with Writer(os.path.join(self.dir, p), os.path.join(self.top, b"writing"), host[p][1], pause) as w:
                 error = self.session.undo(None, True)
             if error:
