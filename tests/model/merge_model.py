@@ -21,7 +21,9 @@ SG = os.environ["SANDGLASS"]
 BATCH = 20
 PINNED = [
     [50006, 50209],  # an ignored file that was asked for is merged twice, and the recording has only its hash
-    [50186, 50197],  # the same, removed; a directory takes the place of a merged file in a branch
+    # the same, removed; a directory takes the place of a merged file in a branch; a file is removed that the user has removed, too
+    [50186, 50197, 50891],
+    [50943],  # an ignored file is taken back to a content of which the recording has only the hash
     [50232, 50237, 50630],  # a link takes the place of a file with the line ends of DOS
 ]
 

@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -337,6 +338,29 @@ static bool walk_hidden(const struct ws_node *n)
 	return false;
 }
 
+/* An overlay keeps no whiteout of a removed file if the user has removed the file below it, too. A
+ * layer that is an overlay itself may show the file still: without a name. */
+static bool walk_gone_below(struct walk *w, const struct ws_node *n)
+{
+	CLEANUP(buf_release) struct buf path = BUF_INIT;
+	struct stat st;
+	if (n->base.kind == WS_NONE || w->u->lower_fd < 0)
+		return false;
+	node_path(n, &path);
+	CLEANUP(fd_close)
+	int fd = beneath_open(w->u->lower_fd, buf_cstr(&path), path.len, O_PATH);
+	if (fd < 0)
+		return errno == ENOENT || errno == ENOTDIR;
+	return fstat(fd, &st) == 0 && st.st_nlink == 0;
+}
+
+static void walk_uncover(struct walk *w, struct ws_node *n, bool hidden)
+{
+	bool gone = hidden || walk_gone_below(w, n);
+	n->in_upper = n->opaque = n->expanded = false;
+	walk_set_now(w->u, n, gone ? &walk_nothing : &n->base);
+}
+
 int walk_vanish(struct walk *w, struct ws_node *n, struct err *err)
 {
 	if (w->u->copy) {
@@ -348,16 +372,12 @@ int walk_vanish(struct walk *w, struct ws_node *n, struct err *err)
 		walk_keep_base(w, n, false);
 		return 0;
 	}
-	bool gone = walk_hidden(n);
+	bool hidden = walk_hidden(n);
 	size_t nr;
 	struct ws_node **list = walk_all_below(n, &nr);
-	n->in_upper = n->opaque = n->expanded = false;
-	walk_set_now(w->u, n, gone ? &walk_nothing : &n->base);
-	for (size_t i = 0; i < nr; i++) {
-		struct ws_node *c = list[i];
-		c->in_upper = c->opaque = c->expanded = false;
-		walk_set_now(w->u, c, gone ? &walk_nothing : &c->base);
-	}
+	walk_uncover(w, n, hidden);
+	for (size_t i = 0; i < nr; i++)
+		walk_uncover(w, list[i], hidden);
 	free(list);
 	return 0;
 }
