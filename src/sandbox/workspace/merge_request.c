@@ -180,8 +180,16 @@ static bool asked_for(const struct merge_opts *o, const struct merge_target *t,
 	return asked;
 }
 
+static bool bytes_held(const struct ws_store *st, const struct object_id *id)
+{
+	CLEANUP(buf_release) struct buf b = BUF_INIT;
+	enum object_type type;
+	struct err none = ERR_INIT;
+	return st->get(st->self, id, &type, &b, &none) == 0;
+}
+
 /* Reads hash-only files from the sandbox, which may still have them. Files of earlier merges are
- * read again. */
+ * read again, also those that the sandbox has taken back. */
 static void fetch_asked(struct wish *w, const struct merge_opts *o, const struct merge_target *t,
 			const struct ws_store *st)
 {
@@ -189,9 +197,10 @@ static void fetch_asked(struct wish *w, const struct merge_opts *o, const struct
 		struct ws_change *c = &w->d.item[i];
 		CLEANUP(buf_release) struct buf b = BUF_INIT;
 		struct object_id id;
-		bool asked =
-			asked_for(o, t, c) || (t->had && ws_merged_find(t->had, c->path, c->len));
-		if (c->now.kind != WS_FILE || !(c->now.flags & WS_HASH_ONLY) || !asked ||
+		bool had = t->had && ws_merged_find(t->had, c->path, c->len);
+		bool lacks = c->now.kind == WS_FILE && ((c->now.flags & WS_HASH_ONLY) ||
+							(had && !bytes_held(st, &c->now.oid)));
+		if (!lacks || !(had || asked_for(o, t, c)) ||
 		    t->fetch(t->fetch_self, c->path, c->len, &b) < 0)
 			continue;
 		object_name(OBJECT_BLOB, buf_cstr(&b), b.len, &id);
