@@ -8,6 +8,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "luahost/frame_worker.h"
 #include "luahost/luahost.h"
 #include "luahost/luahost_priv.h"
 #include "luahost/luahost_record.h"
@@ -59,6 +60,14 @@ static json_t *clean_frame(struct record *r, json_t *body, char **text_out)
 	return body;
 }
 
+void luahost_turn_begins(struct host *h)
+{
+	if (h->ordinal == h->turns + 1) {
+		h->warned = false;
+		loop_timer_set(h->turn, TURN_WARN_MS, 0);
+	}
+}
+
 static void host_send(struct host *h, uint16_t type, uint64_t id, json_t *body)
 {
 	if (h->ended) {
@@ -67,6 +76,8 @@ static void host_send(struct host *h, uint16_t type, uint64_t id, json_t *body)
 	}
 	json_put_int(body, "t", clock_wall_us());
 	h->ordinal++;
+	if (luahost_send_by_worker(h, type, id, body))
+		return;
 	char *text;
 	body = clean_frame(h->super->record, body, &text);
 	if (is_script(h))
@@ -75,10 +86,7 @@ static void host_send(struct host *h, uint16_t type, uint64_t id, json_t *body)
 	stream_send(h->stream, type, id, text, strlen(text));
 	free(text);
 	json_decref(body);
-	if (h->ordinal == h->turns + 1) {
-		h->warned = false;
-		loop_timer_set(h->turn, TURN_WARN_MS, 0);
-	}
+	luahost_turn_begins(h);
 }
 
 static void luahost_ended(struct host *h, const json_t *end, const struct err *died)
@@ -124,25 +132,19 @@ static void on_verdict(struct host *h, uint64_t ticket, const json_t *body)
 			    json_str(body, "why", NULL), e ? &err : NULL);
 }
 
-static void luahost_on_frame(void *self, const struct frame *f, int *fds, size_t nr_fds)
+void luahost_take_frame(struct host *h, uint16_t type, uint64_t id, const json_t *body,
+			const struct err *why)
 {
-	struct host *h = self;
 	struct err err = ERR_INIT;
-	for (size_t i = 0; i < nr_fds; i++)
-		fd_close(&fds[i]);
-	CLEANUP(json_release)
-	json_t *body = json_parse(f->len ? f->body : "{}", f->len ? f->len : 2,
-				  "frame of the Lua host", &err);
 	if (!body || h->ended) {
-		if (!h->ended)
-			luahost_ended(h, NULL, &err);
+		luahost_ended(h, NULL, why);
 		return;
 	}
-	if (h->feed && feed_frame(h, f->type, f->id, body))
+	if (h->feed && feed_frame(h, type, id, body))
 		return;
-	switch (f->type) {
+	switch (type) {
 	case HOST_CALL:
-		h->super->host_calls->begin(h, h->super, f->id, body);
+		h->super->host_calls->begin(h, h->super, id, body);
 		break;
 	case HOST_TELL:
 		if (!strcmp(json_str(body, "op", ""), "observe")) {
@@ -154,7 +156,7 @@ static void luahost_on_frame(void *self, const struct frame *f, int *fds, size_t
 		}
 		break;
 	case HOST_CANCEL:
-		h->super->host_calls->cancel(h->super, f->id);
+		h->super->host_calls->cancel(h->super, id);
 		break;
 	case HOST_IDLE:
 		luahost_on_idle(h);
@@ -166,30 +168,47 @@ static void luahost_on_frame(void *self, const struct frame *f, int *fds, size_t
 		break;
 	case HOST_RESULT:
 		if (h->ops.on_result)
-			h->ops.on_result(h->self, body);
+			h->ops.on_result(h->self, (json_t *)(uintptr_t)body);
 		break;
 	case HOST_VERDICT:
-		on_verdict(h, f->id, body);
+		on_verdict(h, id, body);
 		break;
 	case HOST_VALUE:
 		if (h->ops.on_value)
-			h->ops.on_value(h->self, f->id, body);
+			h->ops.on_value(h->self, id, body);
 		break;
 	case HOST_END:
 		luahost_ended(h, body, NULL);
 		break;
 	default:
 		err_set(&err, ERR_PARSE, "the Lua host of '%s' sent a frame of unknown type %u",
-			h->name, f->type);
+			h->name, type);
 		luahost_ended(h, NULL, &err);
 	}
 }
 
-static void luahost_on_close(void *self, const struct err *err)
+static void luahost_on_frame(void *self, const struct frame *f, int *fds, size_t nr_fds)
+{
+	struct host *h = self;
+	const char *text = f->len ? f->body : "{}";
+	size_t len = f->len ? f->len : 2;
+	for (size_t i = 0; i < nr_fds; i++)
+		fd_close(&fds[i]);
+	if (luahost_take_by_worker(h, f->type, f->id, text, len))
+		return;
+	struct err err = ERR_INIT;
+	CLEANUP(json_release)
+	json_t *body = json_parse(text, len, "frame of the Lua host", &err);
+	luahost_take_frame(h, f->type, f->id, body, &err);
+}
+
+void luahost_on_close(void *self, const struct err *err)
 {
 	struct host *h = self;
 	struct err why = ERR_INIT;
 	(void)err;
+	if (luahost_close_by_worker(h))
+		return;
 	if (h->late)
 		err_set(&why, ERR_TIMEOUT, "'%s' was ended: it ran for %d s without waiting",
 			h->name, TURN_KILL_MS / 1000);
@@ -303,6 +322,7 @@ int luahost_new(struct host **out, struct super *s, const struct host_start *st,
 	struct host *h = host_make(s, st->mode, st->name, st->dir, ops, self, err);
 	if (!h)
 		return -1;
+	h->off_loop = st->off_loop;
 	luahost_record_start(h, st->text, st->len);
 	host_send(h, HOST_START, 0, start_body(h, st));
 	*out = h;
@@ -338,6 +358,7 @@ void luahost_free(struct host **hp)
 		syscall(SYS_pidfd_send_signal, h->pidfd, SIGKILL, NULL, 0);
 	fd_close(&h->pidfd);
 	stream_free(&h->stream);
+	frame_worker_free(&h->worker);
 	loop_timer_free(&h->turn);
 	json_decref(h->observed);
 	feed_free_calls(h);

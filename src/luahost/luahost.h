@@ -34,6 +34,9 @@ struct host_start {
 	size_t len;
 	json_t *args; /* array of strings; borrowed, may be NULL */
 	json_t *env;  /* borrowed, may be NULL */
+	/* Long frames are converted off the loop; bodies of luahost_ask share nothing that may
+	 * change. */
+	bool off_loop;
 };
 NODISCARD int luahost_new(struct host **out, struct super *s, const struct host_start *st,
 			  const struct host_ops *ops, void *self, struct err *err);

@@ -6,6 +6,7 @@
 #include "luahost/luahost.h"
 #include "loop/stream.h"
 
+struct frame_worker;
 struct host_feed;
 
 struct host {
@@ -20,9 +21,25 @@ struct host {
 	uint64_t turns;	    /* frames answered by IDLE */
 	struct loop_timer *turn;
 	bool warned, ended, late;
-	json_t *observed;	/* names of events that the script observes */
-	struct host_feed *feed; /* while it is brought to where it was; else NULL */
+	json_t *observed;	     /* names of events that the script observes */
+	bool off_loop;		     /* as of host_start */
+	struct frame_worker *worker; /* from its first long frame; or NULL */
+	struct host_feed *feed;	     /* while it is brought to where it was; else NULL */
 };
+
+/* What is converted has come. @body: borrowed; NULL: @why is what is wrong with its text. */
+void luahost_take_frame(struct host *h, uint16_t type, uint64_t id, const json_t *body,
+			const struct err *why);
+void luahost_on_close(void *self, const struct err *err);
+/* A frame is on its way: the turn's time runs. */
+void luahost_turn_begins(struct host *h);
+
+/* These take a frame that the worker converts, or that stays behind one (luahost_long.c). False:
+ * the caller handles it. If true, the first takes @body. */
+bool luahost_send_by_worker(struct host *h, uint16_t type, uint64_t id, json_t *body);
+bool luahost_take_by_worker(struct host *h, uint16_t type, uint64_t id, const char *text,
+			    size_t len);
+bool luahost_close_by_worker(struct host *h);
 
 /* Sends every recorded frame of the host that began with r->start_seq. */
 NODISCARD int feed_begin(struct host *h, const struct host_resume *r, struct err *err);

@@ -28,6 +28,7 @@ struct plugin {
 	char *why;
 	/* what may not happen inside a callback of the host or of a caller */
 	struct loop_timer *later;
+	bool files;  /* its frames hold pieces of files */
 	bool failed; /* a host did not start */
 	uint64_t ticket;
 	struct question *open;
@@ -124,7 +125,8 @@ static int plugin_start(struct plugin *p, struct err *err)
 				 .name = p->name,
 				 .dir = p->dir,
 				 .text = buf_cstr(&p->text),
-				 .len = p->text.len };
+				 .len = p->text.len,
+				 .off_loop = p->files };
 	return luahost_new(&p->host, p->super, &st, &ops, p, err);
 }
 
@@ -150,6 +152,7 @@ int plugin_open(struct plugin **out, struct super *s, const char *folder, const 
 	struct plugin *p = NEW(struct plugin);
 	p->super = s;
 	p->text = text;
+	p->files = !strcmp(folder, "sandboxes");
 	p->later = loop_timer_new(s->loop, plugin_on_later, p);
 	p->name = mem_strdup(shipped ? inside : own);
 	char *slash = strrchr(p->name, '/');

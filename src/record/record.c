@@ -212,6 +212,14 @@ struct secrets *record_hidden(const struct record *r)
 	return secrets_part(r->secrets, false);
 }
 
+bool record_clean_value(struct record *r, json_t *body)
+{
+	size_t mark = honeytoken_seen_mark(r);
+	bool held = secrets_clean_value(r->secrets, body);
+	honeytoken_seen_forget(r, mark);
+	return held;
+}
+
 bool record_clean_json(struct record *r, const char *text, size_t len, struct buf *out)
 {
 	size_t mark = honeytoken_seen_mark(r);

@@ -150,6 +150,8 @@ void record_clean_piece(struct record *r, struct buf *held, const void *bytes, s
 			struct buf *out);
 /* The same for JSON text, which stays JSON: for text sent to a script or a console. */
 bool record_clean_json(struct record *r, const char *text, size_t len, struct buf *out);
+/* The same for parsed JSON, in place: the texts and the bytes in it ({"b64": ...}). */
+bool record_clean_value(struct record *r, json_t *body);
 /* Bytes that wait for the writer. Above RECORD_FLOOD producers must be slowed (stop reading the
  * pipe). */
 enum { RECORD_FLOOD = 8 << 20 };

@@ -336,6 +336,11 @@ static bool clean_value(const struct secrets *s, json_t *j)
 	return true;
 }
 
+bool secrets_clean_value(const struct secrets *s, json_t *body)
+{
+	return secrets_any(s) && clean_value(s, body);
+}
+
 bool secrets_clean_body(const struct secrets *s, const char *body, size_t len, struct buf *out)
 {
 	struct err err;

@@ -48,6 +48,8 @@ const char *secrets_within(const struct secrets *s, const void *bytes, size_t le
 bool secrets_clean(const struct secrets *s, const void *bytes, size_t len, struct buf *out);
 /* The same for JSON text (an event body, a frame); the result is JSON again. */
 bool secrets_clean_body(const struct secrets *s, const char *body, size_t len, struct buf *out);
+/* The same for parsed JSON, in place. */
+bool secrets_clean_value(const struct secrets *s, json_t *body);
 /* Stream: appends <bytes, len> to @held, moves what is certain, cleaned, to the end of @out. @end:
  * all of it. */
 void secrets_stream(const struct secrets *s, struct buf *held, const void *bytes, size_t len,

@@ -200,6 +200,9 @@ struct driver {
 	/* @mode -1: keep what is there, 0644 for a new file. */
 	void (*write)(struct box *b, const char *path, const void *data, size_t len, int mode,
 		      box_done_fn *done, void *self);
+	/* As write, but takes @data: no copy of a large file on the loop. May be NULL. */
+	void (*write_taken)(struct box *b, const char *path, struct buf *data, int mode,
+			    box_done_fn *done, void *self);
 	/* {"entries":[{name,kind,size,mode}]} */
 	void (*list)(struct box *b, const char *path, box_done_fn *done, void *self);
 	void (*stat)(struct box *b, const char *path, box_done_fn *done, void *self);

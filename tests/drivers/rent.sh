@@ -39,9 +39,19 @@ local there = turns
 assert(box:get("large", "back"))
 busy = false
 assert(there > 5 and turns > there + 5, there .. " and " .. turns)
+sg.note "there and back"
+sg.sleep(60)
 L
-run large.lua
+id=$("$sg" run -d --policy any.lua large.lua </dev/null 2>out)
+noted() { "$sg" events "$id" --json 2>/dev/null | grep -q '"text":"there and back"'; }
+wait_for 60 noted
 is "$? $(cmp large back 2>&1)" '0 ' 'a large file returns as it was, and does not hold the script'
+# Work in place of time: the frames of the plugin are converted beside the loop.
+pid=$("$sg" events "$id" --json | grep '"kind":"session.start"' | grep -oE '"pid":[0-9]+' | head -1 | grep -oE '[0-9]+')
+ticks=$(for task in /proc/"$pid"/task/*; do [ "$(cat "$task/comm")" != frames ] || cut -d' ' -f14 "$task/stat"; done)
+[ "${ticks:-0}" -ge 5 ]
+ok $? "a thread of its own converts its pieces ($ticks ticks)"
+"$sg" stop --now -S "$id" >out 2>&1
 
 # One agent opens a box of its own; its neighbor has none.
 cat >two.lua <<'L'

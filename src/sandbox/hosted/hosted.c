@@ -184,6 +184,7 @@ static void hosted_encode(void *self)
 {
 	struct file *f = self;
 	json_put_bytes(f->result, "data", buf_cstr(&f->data), f->data.len);
+	buf_release(&f->data); /* here, as freeing many pages takes long, too */
 }
 
 static void hosted_encoded(void *self)
@@ -315,15 +316,18 @@ static void hosted_box_read(struct box *b, const char *path, size_t max, box_don
 	script_begin(f->remote, &hosted_how, f);
 }
 
-static void hosted_put_file(struct box *b, const char *path, const void *data, size_t len,
-			    bool packed, int mode, box_done_fn *done, void *self)
+/* Takes @data. */
+static void hosted_put_file(struct box *b, const char *path, struct buf *data, bool packed,
+			    int mode, box_done_fn *done, void *self)
 {
 	struct file *f = file_new(b, path, done, self);
+	size_t len = data->len;
 	f->what = FILE_PART;
 	f->mode = mode;
 	f->packed = packed;
 	f->part = WRAP_TEXT_MAX / 2;
-	buf_append(&f->data, data, len);
+	f->data = *data;
+	*data = BUF_INIT;
 	if (len > WRAP_TEXT_MAX / 2 && f->remote->state == AWAKE &&
 	    f->remote->of->port.has(f->remote->of->port.self, "write"))
 		send_whole(f);
@@ -334,13 +338,23 @@ static void hosted_put_file(struct box *b, const char *path, const void *data, s
 static void hosted_box_write(struct box *b, const char *path, const void *data, size_t len,
 			     int mode, box_done_fn *done, void *self)
 {
-	hosted_put_file(b, path, data, len, false, mode, done, self);
+	struct buf copy = BUF_INIT;
+	buf_append(&copy, data, len);
+	hosted_put_file(b, path, &copy, false, mode, done, self);
+}
+
+static void hosted_box_write_taken(struct box *b, const char *path, struct buf *data, int mode,
+				   box_done_fn *done, void *self)
+{
+	hosted_put_file(b, path, data, false, mode, done, self);
 }
 
 void hosted_put_packed(struct remote *r, const char *path, const void *gz, size_t len, int mode,
 		       box_done_fn *done, void *self)
 {
-	hosted_put_file(&r->b, path, gz, len, true, mode, done, self);
+	struct buf copy = BUF_INIT;
+	buf_append(&copy, gz, len);
+	hosted_put_file(&r->b, path, &copy, true, mode, done, self);
 }
 
 static void hosted_box_list(struct box *b, const char *path, box_done_fn *done, void *self)
@@ -530,6 +544,7 @@ static const struct driver hosted_verbs = {
 	.run_free = hosted_run_free,
 	.read = hosted_box_read,
 	.write = hosted_box_write,
+	.write_taken = hosted_box_write_taken,
 	.list = hosted_box_list,
 	.stat = hosted_box_stat,
 	.tree = &hosted_tree,

@@ -96,6 +96,7 @@ static void op_copy_write(struct copy *cp)
 			       &cp->err) < 0 &&
 	    !cp->err.code)
 		err_set(&cp->err, ERR_IO, "can't write '%s'", cp->host);
+	json_release(&cp->result); /* here, as freeing much takes long, too */
 }
 
 static void flush_work(void *self)
@@ -193,6 +194,8 @@ static void op_copy_send(void *self)
 	if (cp->err.code) {
 		struct err err = cp->err;
 		copy_end(cp, NULL, &err);
+	} else if (b->driver->write_taken) {
+		b->driver->write_taken(b, cp->path, &cp->data, (int)cp->mode, put_done, cp);
 	} else {
 		b->driver->write(b, cp->path, buf_cstr(&cp->data), cp->data.len, (int)cp->mode,
 				 put_done, cp);
