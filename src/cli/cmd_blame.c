@@ -244,8 +244,11 @@ static int cmd_blame_session(struct cmd_ctx *ctx, const char *ref, bool *found_o
 	struct files_at f;
 	*found_out = false;
 	int rc = files_at_open(&f, ctx, ref, err);
-	if (rc == 0)
+	if (rc == 0) {
 		rc = cmd_blame_file(ctx, &f, found_out, err);
+		if (rc < 0 && cmd_has(ctx, "all"))
+			err_wrap(err, "session %s", session_id(f.s));
+	}
 	files_at_release(&f);
 	return rc;
 }
@@ -260,7 +263,7 @@ static int cmd_blame_one_of(struct cmd_ctx *ctx, struct past *past, const char *
 		return 1;
 	if (found || why.code == ERR_USAGE) {
 		*err = why;
-		return err_wrap(err, "'%s'", path);
+		return -1;
 	}
 	if (why.code != ERR_NOENT)
 		past_left_out(past, &why);

@@ -254,11 +254,12 @@ static void writer_scrub(struct record *r, struct batch *first)
 		return;
 	while (!r->abandon && store_scrub(r->store) == STORE_RETRY)
 		wait_ms(r, 20);
-	struct err left = ERR_INIT;
-	int forgot = catalog_forget(r->path, r->uuid, &left);
-	bool reached = copies_left(r->path, &left) == 0 && forgot == 0;
+	struct err listed = ERR_INIT, left = ERR_INIT;
+	(void)!catalog_forget(r->path, r->uuid, &listed);
+	(void)!copies_left(r->path, &left);
 	/* anew each time: the user may have removed the copy since the last redaction */
-	snprintf(r->catalog_left, sizeof(r->catalog_left), "%s", reached ? "" : left.text);
+	snprintf(r->catalog_left, sizeof(r->catalog_left), "%s%s%s", listed.text,
+		 *listed.text && *left.text ? "; " : "", left.text);
 	writer_note(r);
 	struct redact_done **last = &r->redacted;
 	while (*last)

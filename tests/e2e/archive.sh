@@ -183,6 +183,12 @@ mv "$t/elsewhere/moved" "$t/away"
 "$make" "$t/new" gone 40 >/dev/null
 "$sg" prune gone --yes >"$t/out" 2>&1
 is "$? $(ls "$t/new" | grep -c -- '-gone-') $(grep -c "elsewhere/moved'" "$t/out")" '1 0 1' 'prune fails if an archive that is away may hold a copy'
+"$make" "$t/new" both 40 >/dev/null
+mkdir -p -m 700 "$t/new/archive/2025/11/21"
+cp -p "$t"/new/*-both-*.glass "$t/new/archive/2025/11/21/"
+"$sg" prune both --yes >"$t/out" 2>&1
+is "$? $(grep -c "/new/archive/2025.*-both-.*elsewhere/moved'" "$t/out")" '1 1' 'it names a copy that is left and the archive that is away'
+rm -rf "$t/new/archive"
 is "$("$sg" ls 2>&1 >/dev/null | grep -c "archive '.*/elsewhere/moved'")" 1 'an archive that is away is named'
 mv "$t/away" "$t/elsewhere/moved"
 four=$(find "$t/elsewhere" -name '*-four-*.glass')

@@ -215,6 +215,7 @@ vanished zz ${ran[1]}" 'when: it appeared, and vanished'
 "$sg" cat d/2000 --at wide >"$t/out" 2>&1
 like "$? $(cat "$t/out")" "^2 .*#${ran[1]} removed it" 'a file that is gone behind the end of the list is gone'
 is "$("$sg" cat d/999 --at "wide#${ran[0]}")" 999 'and was there before'
+is "$("$sg" blame d/2000 --all 2>&1 >/dev/null | grep -cE "session s-[a-z0-9]+: .*#${ran[1]} removed it")" 1 'blame --all names the session by its id'
 like "$("$sg" cat zold --at "wide#${ran[0]}" 2>&1)" "#${ran[0]} removed it" 'one of the base, too'
 "$sg" export wide -F git -o "$t/wide.git" >"$t/out" 2>&1
 at=($(git -C "$t/wide.git" log --reverse --all --format=%h))
