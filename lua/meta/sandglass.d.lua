@@ -555,7 +555,10 @@ function sg.model(spec, o) end
 ---@field about string
 ---@field schema table
 
----Makes a function of the script a tool that an agent can call.
+---Makes a function of the script a tool that an agent can call. Its result is a string, a table (as JSON), or
+---{ text = string, media = { { mime = "image/png", data = base64 } } } for images and PDF files. Models that don't
+---take them get a line for each. `options = { images = false }` of a model leaves all of them out; `true` sends
+---them to a local server.
 ---@param o sg.ToolOpts
 ---@return sg.Tool
 function sg.tool(o) end
@@ -572,7 +575,8 @@ function sg.tool(o) end
 ---@field cwd string?
 ---@field timeout sg.Time?
 
----Returns the tools of an MCP server for an agent. Each call is an action of kind mcp.
+---Returns the tools of an MCP server for an agent. Each call is an action of kind mcp. A server with resources gets
+---the tool read_resource as well (rule: mcp:NAME:resources/read; in `only`: "resources/read").
 ---@async
 ---@param o sg.McpOpts|string
 ---@return sg.Tool[]? tools

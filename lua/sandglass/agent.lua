@@ -16,6 +16,8 @@ local chat_mt
 
 local STEPS = 100            -- of an agent that has no budget of steps
 local SAME = 4               -- asks you after this many equal calls in a row
+local MEDIA = 50             -- images and files of a conversation; the oldest are left out
+local MEDIA_BYTES = 15000000 -- in base64
 local REPAIRS = 3            -- bad arguments in a row that a model may repair
 
 -- Chat -----------------------------------------------------------------------------------------------------------
@@ -203,13 +205,30 @@ function Chat:call(c)
   return run_tool(self, t, args)
 end
 
+-- The same result without its images.
+local function without_media(m)
+  return { role = m.role, call = m.call, name = m.name, error = m.error,
+    text = m.text .. ("\n[the images and files of this old result (%d) were left out]"):format(#m.media) }
+end
+
+-- The newest images stay within what providers take in one request.
+local function bound_media(chat)
+  local n, bytes = 0, 0
+  for i = #chat.messages, 1, -1 do
+    local m = chat.messages[i]
+    for _, item in ipairs(m.media or {}) do n, bytes = n + 1, bytes + #item.data end
+    if m.media and i < #chat.messages and (n > MEDIA or bytes > MEDIA_BYTES) then chat.messages[i] = without_media(m) end
+  end
+end
+
 -- Puts the result of a call into the conversation; a denied call is answered too, so that the model sees why.
 function Chat:answer(c, value, err, edited)
   check.self(chat_mt, self, "chat", "answer")
   local s = self.state
   local text = err and tools.error_text(err, self) or tools.to_text(value, self)
   self.messages[#self.messages + 1] = { role = "tool", call = c.id, name = c.name, text = text,
-    error = err ~= nil or nil }
+    error = err ~= nil or nil, media = not err and tools.media_of(value) or nil }
+  bound_media(self)
   local how = err and (err.code == "denied" and "denied" or "failed") or edited and "edited" or "allowed"
   s.last.text = s.last.text and s.last.text .. "\n" .. text or text
   if not s.last.how or s.last.how == "allowed" then s.last.how = how end
@@ -248,11 +267,15 @@ local SYSTEM = "You work in a sandbox: a Linux system of your own with the proje
   .. "When the task is "
   .. "done, answer with one short paragraph and no tool call."
 
+local IMAGE = 1600           -- tokens of an image, about
+
 -- Tokens that a conversation takes, about: four bytes each; what a provider counted for the answer before goes first.
 local function size_of(chat)
   local n, sizes = 0, chat.state.sizes
   for _, m in ipairs(chat.messages) do
-    if not sizes[m] then sizes[m] = #(m.raw or m.text or "") + (m.calls and not m.raw and #rt.core.encode(m.calls) or 0) end
+    if not sizes[m] then
+      sizes[m] = #(m.raw or m.text or "") + (m.calls and not m.raw and #rt.core.encode(m.calls) or 0) + 4 * IMAGE * #(m.media or {})
+    end
     n = n + sizes[m]
   end
   return math.max(n // 4, chat.state.used or 0)
@@ -263,6 +286,10 @@ local function shorten_results(chat, keep)
   local n = 0
   for i = 1, #chat.messages - keep do
     local m = chat.messages[i]
+    if m.media then
+      n, m = n + 1, without_media(m)
+      chat.messages[i] = m
+    end
     if m.role == "tool" and #m.text > 400 then
       n = n + 1
       chat.messages[i] = {

@@ -10,6 +10,7 @@ local OPTIONS = check.spec("sg.McpOpts", {
   headers = "table", cwd = "string", timeout = "time",
 })
 local NAME_MOST = 64         -- what every model API takes
+local READ = "resources/read"   -- the call that reads a resource, for rules: mcp:NAME:resources/read
 
 -- A name of our own for a server that has none.
 local function name_of(o)
@@ -62,7 +63,7 @@ local function call_tool(state, name, args, timeout)
   if not v then return nil, err end
   if state.where == "host" then rt.tainted[rt.current().agent or 0] = true end
   if v.is_error then return nil, rt.err { code = "io", msg = v.text ~= "" and v.text or "the tool failed", event = v.event } end
-  return v.text or ""
+  return v.media and { text = v.text or "", media = v.media } or v.text or ""
 end
 
 -- A unique name among the server's tools: tools that differ only in signs (a.b, a/b), or late in
@@ -78,14 +79,23 @@ local function own_name(server, name, seen)
   return own
 end
 
-local function make(state, t, timeout, seen)
+local function make(state, t, timeout, seen, called)
   local schema = t.schema
   schema.properties = schema.properties or {}
   return tools.make {
     name = own_name(state.args.name, t.name, seen), about = t.about, params = schema, where = state.args.where or "host",
     reads = t.reads, gated = true, unchecked = true,
-    run = function(p) return call_tool(state, t.name, p, timeout) end,
+    run = function(p) return call_tool(state, called or t.name, p, timeout) end,
   }
+end
+
+-- Reads what a result links to.
+local function make_reader(state, timeout, seen)
+  return make(state, {
+    name = "read_resource", about = "Read a resource of the MCP server " .. state.args.name .. " that a result of it names.",
+    reads = true, schema = { type = "object", properties = { uri = { type = "string", description = "its URI" } },
+      required = setmetatable({ "uri" }, rt.core.array_mt) },
+  }, timeout, seen, READ)
 end
 
 local function wanted(only, name)
@@ -127,6 +137,7 @@ function sg.mcp(o)
       list[#list + 1] = tool
     end
   end
+  if v.resources and wanted(o.only, READ) then list[#list + 1] = make_reader(state, check.us(o.timeout), seen) end
   if o.only and #list == 0 then
     return nil, rt.err { code = "script", msg = ("mcp: the server '%s' has no tool that 'only' names"):format(state.args.name) }
   end

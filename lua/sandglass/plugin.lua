@@ -2,7 +2,8 @@
 -- "model", has
 --   request(req, st)   -> { path or url, headers = { NAME = value }, body = text, method? }; "{key}" in a header stands for
 --                         the credential, which is put in outside. req = { model, tools = { { name, about, schema } }, options,
---                         messages = { { role, text, calls, call, error, raw, dialect } } }; role: system user assistant tool
+--                         messages = { { role, text, calls, call, error, raw, dialect, media } } }; role: system user assistant tool;
+--                         media of a tool = { { mime, data in base64, uri } }, which M.media divides
 --   event(ev, st)      -> nil, or { text = , thinking = , effect = bool }: one server-sent event { type, data }
 --   finish(st)         -> reply { text, calls = { { id, name, args } }, usage = { in, out, cached, written } or { unknown = true },
 --                         stop = "end" | "calls" | "length" | "refused", raw, dialect } or nil, { msg, status, cut }
@@ -90,6 +91,22 @@ function M.call(id, name, text)
   if args then return { id = id, name = name, args = args } end
   return { id = id, name = name, bad = M.clean(type(text) == "string" and text:sub(1, 4000) or ""), why = why }
 end
+
+-- The media of a result that a model takes, and its text, which names the others. takes(mime, item); options.images = false: none.
+function M.media(m, options, takes)
+  local list, text = M.list {}, { m.text ~= "" and M.clean(m.text) or nil }
+  for _, item in ipairs(m.media or {}) do
+    if (options or {}).images ~= false and takes(item.mime, item) then
+      list[#list + 1] = item
+    else
+      text[#text + 1] = ("[left out: %s, %d bytes%s; this model doesn't take it]"):format(M.clean(item.mime), #item.data * 3 // 4,
+        item.uri and ", " .. M.clean(item.uri) or "")
+    end
+  end
+  return list, table.concat(text, "\n")
+end
+
+function M.data_url(item) return ("data:%s;base64,%s"):format(item.mime, item.data) end
 
 function M.schema(s)
   return s or { type = "object", properties = {} }

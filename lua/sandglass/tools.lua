@@ -394,9 +394,20 @@ function M.find(t)
   fail("a tool is a name or what sg.tool gave, not a %s", check.type_of(t))
 end
 
+-- The images and files of a tool's result { text, media }: a list of { mime, data in base64, uri }, or nil.
+function M.media_of(value)
+  local list = type(value) == "table" and value.media
+  if type(list) ~= "table" or #list == 0 then return nil end
+  for _, item in ipairs(list) do
+    if type(item) ~= "table" or type(item.mime) ~= "string" or type(item.data) ~= "string" then return nil end
+  end
+  return setmetatable(list, rt.core.array_mt)
+end
+
 -- The result of a tool as text for a model. chat (may be nil): the conversation, which can read the omitted part later.
 function M.to_text(value, chat)
   if value == nil then return "done" end
+  if M.media_of(value) then value = type(value.text) == "string" and value.text or "" end
   if type(value) == "string" and #value <= 2 * SHOWN and value:find "%[%.%.%. %d+ bytes left out" then return value end
   return shorten_kept(chat, type(value) == "string" and value or text.json.encode(value), SHOWN)
 end

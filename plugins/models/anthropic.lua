@@ -37,15 +37,29 @@ local function assistant(m)
   return p.encode(blocks)
 end
 
-local function tool_result(m)
-  local b = { type = "tool_result", tool_use_id = m.call, content = p.clean(m.text) }
+local IMAGES = { ["image/png"] = true, ["image/jpeg"] = true, ["image/gif"] = true, ["image/webp"] = true }
+
+local function takes(mime) return IMAGES[mime] or mime == "application/pdf" end
+
+local function media_block(item)
+  return { type = IMAGES[item.mime] and "image" or "document",
+    source = { type = "base64", media_type = item.mime, data = item.data } }
+end
+
+local function tool_result(m, options)
+  local media, text = p.media(m, options, takes)
+  local b = { type = "tool_result", tool_use_id = m.call, content = text }
+  if #media > 0 then
+    b.content = p.list { text ~= "" and text_block(text) or nil }
+    for _, item in ipairs(media) do b.content[#b.content + 1] = media_block(item) end
+  end
   if m.error then b.is_error = true end
   if b.content == "" then b.content = nil end
   return b
 end
 
 -- The results of one turn are one user message, before any text.
-local function conversation(messages)
+local function conversation(messages, options)
   local system, out, open = {}, {}, nil
   local function flush()
     if open and #open > 0 then out[#out + 1] = p.object { { "role", '"user"' }, { "content", p.encode(open) } } end
@@ -61,7 +75,7 @@ local function conversation(messages)
     else
       open = open or p.list {}
       if m.role == "tool" then
-        open[#open + 1] = tool_result(m)
+        open[#open + 1] = tool_result(m, options)
       elseif m.text and m.text ~= "" then
         open[#open + 1] = text_block(m.text)
       end
@@ -82,7 +96,7 @@ end
 function M.request(req, st)
   local o = req.options or {}
   local old = (req.version or "2026-10-21") == "2023-06-01"
-  local system, messages = conversation(req.messages)
+  local system, messages = conversation(req.messages, o)
   local known = M.models[req.model] or {}
   local max = o.max_tokens or math.min(known.out or 16384, 32000)
   if st.retry == "longer" then max = max * 2 end

@@ -19,13 +19,42 @@ local function assistant(m)
   return p.encode(parts)
 end
 
-local function conversation(messages)
+local NESTED = { ["image/png"] = true, ["image/jpeg"] = true, ["image/webp"] = true, ["application/pdf"] = true }
+local BESIDE = { ["image/heic"] = true, ["image/heif"] = true, ["audio/wav"] = true, ["audio/mp3"] = true, ["audio/mpeg"] = true,
+  ["audio/aiff"] = true, ["audio/aac"] = true, ["audio/ogg"] = true, ["audio/flac"] = true }
+
+local function takes(mime) return NESTED[mime] or BESIDE[mime] end
+
+-- Models since Gemini 3 take images inside a function's response; those before want them beside it.
+local function put_result(open, m, req)
+  local id = m.call and not m.call:find "^call_%d+$" and m.call or nil
+  local media, text = p.media(m, req.options, takes)
+  local response = { id = id, name = m.name or "?", response = { [m.error and "error" or "output"] = text } }
+  local nests = (tonumber(req.model:match "^gemini%-(%d+)") or 0) >= 3
+  open[#open + 1] = { functionResponse = response }
+  for _, item in ipairs(media) do
+    local part = { inlineData = { mimeType = item.mime, data = item.data } }
+    if nests and NESTED[item.mime] then
+      response.parts = response.parts or p.list {}
+      response.parts[#response.parts + 1] = part
+    else
+      open.beside = open.beside or {}
+      table.insert(open.beside, part)
+    end
+  end
+end
+
+local function conversation(req)
   local system, out, open = {}, {}, nil
   local function flush()
-    if open then out[#out + 1] = p.object { { "role", '"user"' }, { "parts", p.encode(open) } } end
+    for _, part in ipairs(open and open.beside or {}) do open[#open + 1] = part end
+    if open then
+      open.beside = nil
+      out[#out + 1] = p.object { { "role", '"user"' }, { "parts", p.encode(open) } }
+    end
     open = nil
   end
-  for _, m in ipairs(messages) do
+  for _, m in ipairs(req.messages) do
     if m.role == "system" then
       system[#system + 1] = p.clean(m.text)
     elseif m.role == "assistant" then
@@ -35,9 +64,7 @@ local function conversation(messages)
     else
       open = open or p.list {}
       if m.role == "tool" then
-        local id = m.call and not m.call:find "^call_%d+$" and m.call or nil
-        open[#open + 1] = { functionResponse = { id = id, name = m.name or "?",
-          response = { [m.error and "error" or "output"] = p.clean(m.text) } } }
+        put_result(open, m, req)
       else
         open[#open + 1] = { text = p.clean(m.text) }
       end
@@ -49,7 +76,7 @@ end
 
 function M.request(req, st)
   local o = req.options or {}
-  local system, contents = conversation(req.messages)
+  local system, contents = conversation(req)
   local functions, config = p.list {}, {}
   for i, t in ipairs(req.tools) do
     functions[i] = { name = t.name, description = t.about, parametersJsonSchema = p.schema(t.schema) }

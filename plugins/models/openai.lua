@@ -24,7 +24,23 @@ local function items_of(m)
   return table.concat(items, ",")
 end
 
-local function conversation(messages)
+local IMAGES = { ["image/png"] = true, ["image/jpeg"] = true, ["image/gif"] = true, ["image/webp"] = true }
+
+local function takes(mime) return IMAGES[mime] or mime == "application/pdf" end
+
+local function output_of(m, options)
+  local media, text = p.media(m, options, takes)
+  text = (m.error and "error: " or "") .. text
+  if #media == 0 then return text end
+  local parts = p.list { text ~= "" and { type = "input_text", text = text } or nil }
+  for i, item in ipairs(media) do
+    parts[#parts + 1] = IMAGES[item.mime] and { type = "input_image", image_url = p.data_url(item), detail = "auto" }
+      or { type = "input_file", filename = ("file%d.pdf"):format(i), file_data = p.data_url(item) }
+  end
+  return parts
+end
+
+local function conversation(messages, options)
   local system, items = {}, {}
   for _, m in ipairs(messages) do
     local item
@@ -34,7 +50,7 @@ local function conversation(messages)
       item = items_of(m)
     elseif m.role == "tool" then
       item = p.encode { type = "function_call_output", call_id = m.call,
-        output = p.clean((m.error and "error: " or "") .. (m.text or "")) }
+        output = output_of(m, options) }
     else
       item = p.encode { role = "user", content = p.list { { type = "input_text", text = p.clean(m.text) } } }
     end
@@ -55,7 +71,7 @@ end
 
 function M.request(req, st)
   local o = req.options or {}
-  local system, input = conversation(req.messages)
+  local system, input = conversation(req.messages, o)
   local max = o.max_tokens
   if max and st.retry == "longer" then max = max * 2 end
   local reasoning = o.effort and { effort = o.effort, summary = o.summary } or nil

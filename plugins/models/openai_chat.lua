@@ -15,6 +15,7 @@ local CAPS = {
   max_field = "max_completion_tokens",
   developer = false,     -- role "developer" instead of "system"
   temperature = true, seed = true, effort = true, parallel = true,
+  images = true,         -- in messages of the user; a local server has it from its model
   echo_reasoning = false, -- reasoning_details of an answer go back (OpenRouter)
 }
 
@@ -40,19 +41,35 @@ local function assistant(m, caps)
   return out
 end
 
-local function conversation(messages, caps)
-  local list = {}
+local IMAGES = { ["image/png"] = true, ["image/jpeg"] = true, ["image/gif"] = true, ["image/webp"] = true }
+
+local function conversation(messages, caps, options)
+  local list, images = {}, p.list {}
+  local function takes(mime) return (caps.images or options.images) and IMAGES[mime] end
+  local function flush()   -- a message of a tool can't hold images: they follow the last of the turn
+    if #images > 0 then list[#list + 1] = p.encode { role = "user", content = images } end
+    images = p.list {}
+  end
   for _, m in ipairs(messages) do
     local out
+    if m.role ~= "tool" then flush() end
     if m.role == "assistant" then
       out = assistant(m, caps)
     elseif m.role == "tool" then
-      out = { role = "tool", tool_call_id = m.call, content = p.clean((m.error and "error: " or "") .. (m.text or "")) }
+      local media, text = p.media(m, options, takes)
+      out = { role = "tool", tool_call_id = m.call, content = (m.error and "error: " or "") .. text }
+      if #media > 0 then
+        images[#images + 1] = { type = "text", text = ("(images of the result of %s)"):format(m.name or m.call or "a tool") }
+      end
+      for _, item in ipairs(media) do
+        images[#images + 1] = { type = "image_url", image_url = { url = p.data_url(item) } }
+      end
     else
       out = { role = m.role == "system" and caps.developer and "developer" or m.role, content = p.clean(m.text) }
     end
     list[#list + 1] = p.encode(out)
   end
+  flush()
   return list
 end
 
@@ -83,7 +100,7 @@ function M.request(req, st)
   st.calls, st.text, st.reasoning, st.usage, st.done = {}, {}, {}, nil, false
   local fields = {}
   for k, v in pairs(body) do fields[#fields + 1] = { k, p.encode(v) } end
-  local messages = conversation(req.messages, caps)
+  local messages = conversation(req.messages, caps, o)
   return { path = "/chat/completions", body = p.body(fields, "messages", messages), headers = {} }
 end
 

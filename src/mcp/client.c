@@ -18,7 +18,7 @@ enum {
 	CALL_MS = 300000
 };
 
-enum what { ASK_DISCOVER, ASK_INITIALIZE, ASK_LIST, ASK_CALL, ASK_PING, ASK_LISTEN };
+enum what { ASK_DISCOVER, ASK_INITIALIZE, ASK_LIST, ASK_CALL, ASK_PING, ASK_LISTEN, ASK_READ };
 
 struct asked {
 	uint64_t id;   /* on the wire */
@@ -46,7 +46,8 @@ struct mcp_client {
 	struct loop_timer *limit;
 	int64_t open_us;
 	unsigned pages;
-	bool modern, ready, dead, list_changes, relist, retried, listening, asked_twice;
+	bool modern, ready, dead, list_changes, relist, retried, listening, asked_twice,
+		has_resources;
 };
 
 static void mcp_client_ask(struct mcp_client *c, struct asked *a, json_t *params);
@@ -143,10 +144,9 @@ static json_t *meta_of(const struct mcp_client *c, json_t *token)
 
 static const char *mcp_client_method_of(enum what w)
 {
-	static const char *const name[] = {
-		"server/discover", "initialize", "tools/list",
-		"tools/call",	   "ping",	 "subscriptions/listen"
-	};
+	static const char *const name[] = { "server/discover", "initialize", "tools/list",
+					    "tools/call",      "ping",	     "subscriptions/listen",
+					    "resources/read" };
 	return name[w];
 }
 
@@ -175,7 +175,7 @@ static struct asked *mcp_client_find(struct mcp_client *c, uint64_t id, size_t *
 
 static void tell_cancelled(struct mcp_client *c, const struct asked *a, const char *why)
 {
-	if (a->what == ASK_CALL) {
+	if (a->what == ASK_CALL || a->what == ASK_READ) {
 		json_t *p = json_object();
 		json_put_int(p, "requestId", (int64_t)a->id);
 		json_put_str(p, "reason", why);
@@ -273,7 +273,9 @@ static void keep_words(struct mcp_client *c, const json_t *r, const json_t *info
 	c->info = json_is_object(info) ? json_incref((json_t *)(uintptr_t)info) : NULL;
 	free(c->instructions);
 	c->instructions = text ? mem_strdup(text) : NULL;
-	const json_t *tools = json_object_get(json_object_get(r, "capabilities"), "tools");
+	const json_t *can = json_object_get(r, "capabilities"),
+		     *tools = json_object_get(can, "tools");
+	c->has_resources = json_is_object(json_object_get(can, "resources"));
 	c->list_changes = json_flag(tools, "listChanged", false);
 	if (tools)
 		begin_list(c);
@@ -377,10 +379,24 @@ static void mcp_client_call_done(struct mcp_client *c, struct asked *a, const js
 		return;
 	}
 	CLEANUP(json_release)
-	json_t *text = result && a->what == ASK_CALL ? mcp_result_text(result) : NULL;
+	json_t *text = !result		     ? NULL
+		       : a->what == ASK_CALL ? mcp_result_text(result)
+		       : a->what == ASK_READ ? mcp_resource_text(result)
+					     : NULL;
 	if (a->ops)
 		a->ops->done(a->self, text ? text : result, err);
 	mcp_client_asked_free(a);
+}
+
+/* What a call asks for, in every round of it. */
+static void put_target(const struct asked *a, json_t *p)
+{
+	if (a->what == ASK_READ) {
+		json_put_str(p, "uri", a->name);
+		return;
+	}
+	json_put_str(p, "name", a->name);
+	json_put(p, "arguments", a->args ? json_incref(a->args) : json_object());
 }
 
 /* The server asks for a user's input: this is declined, so that it can continue without. */
@@ -406,8 +422,7 @@ static void mcp_client_ask_again(struct mcp_client *c, struct asked *a, const js
 		mcp_client_call_done(c, a, NULL, &err);
 		return;
 	}
-	json_put_str(p, "name", a->name);
-	json_put(p, "arguments", a->args ? json_incref(a->args) : json_object());
+	put_target(a, p);
 	json_put(p, "inputResponses", answers);
 	json_put(p, "requestState", json_incref(json_object_get(result, "requestState")));
 	mcp_client_ask(c, a, p);
@@ -417,7 +432,7 @@ static void end_asked(struct mcp_client *c, struct asked *a, const json_t *resul
 		      const struct err *err)
 {
 	enum what w = a->what;
-	if (w == ASK_CALL || w == ASK_PING) {
+	if (w == ASK_CALL || w == ASK_PING || w == ASK_READ) {
 		mcp_client_call_done(c, a, result, err);
 		return;
 	}
@@ -578,20 +593,32 @@ void mcp_client_lost(struct mcp_client *c, const struct err *why)
 
 /* --- calls ------------------------------------------------------------------------------------ */
 
+/* Takes @args. */
+static uint64_t ask_target(struct mcp_client *c, enum what w, const char *name, json_t *args,
+			   int64_t timeout_us, const struct mcp_call_ops *ops, void *self)
+{
+	struct asked *a = new_asked(c, w, timeout_us > 0 ? (timeout_us + 999) / 1000 : CALL_MS);
+	json_t *p = json_object();
+	a->name = mem_strdup(name);
+	a->args = args;
+	a->ops = ops;
+	a->self = self;
+	put_target(a, p);
+	mcp_client_ask(c, a, p);
+	return a->call;
+}
+
 uint64_t mcp_client_call(struct mcp_client *c, const char *name, json_t *args, int64_t timeout_us,
 			 const struct mcp_call_ops *ops, void *self)
 {
-	struct asked *a =
-		new_asked(c, ASK_CALL, timeout_us > 0 ? (timeout_us + 999) / 1000 : CALL_MS);
-	json_t *p = json_object();
-	a->name = mem_strdup(name);
-	a->args = args ? json_incref(args) : json_object();
-	a->ops = ops;
-	a->self = self;
-	json_put_str(p, "name", name);
-	json_put(p, "arguments", json_incref(a->args));
-	mcp_client_ask(c, a, p);
-	return a->call;
+	return ask_target(c, ASK_CALL, name, args ? json_incref(args) : json_object(), timeout_us,
+			  ops, self);
+}
+
+uint64_t mcp_client_read(struct mcp_client *c, const char *uri, int64_t timeout_us,
+			 const struct mcp_call_ops *ops, void *self)
+{
+	return ask_target(c, ASK_READ, uri, NULL, timeout_us, ops, self);
 }
 
 uint64_t mcp_client_ping(struct mcp_client *c, const struct mcp_call_ops *ops, void *self)
@@ -626,6 +653,11 @@ bool mcp_client_is_ready(const struct mcp_client *c)
 bool mcp_client_modern(const struct mcp_client *c)
 {
 	return c->modern;
+}
+
+bool mcp_client_has_resources(const struct mcp_client *c)
+{
+	return c->has_resources;
 }
 
 const char *mcp_client_version(const struct mcp_client *c)

@@ -9,7 +9,7 @@
  * 3. A call ends exactly once: result, error, time-out (the server is then asked to stop), or the
  *    server is gone.
  * 4. A server's requests to us are refused (ping is answered). Unrequested messages are counted and
- *    dropped. A changed list is read again. Only the text of a server's answers is used.
+ *    dropped. A changed list is read again.
  * Loop thread only. Callbacks never come from inside mcp_client_call. */
 #ifndef MCP_CLIENT_H
 #define MCP_CLIENT_H
@@ -24,7 +24,7 @@ struct mcp_send {
 	json_t *msg;
 	uint64_t id;	     /* of a request; 0 for notes and answers */
 	const char *method;  /* NULL for answers */
-	const char *name;    /* params.name of tools/call; may be NULL */
+	const char *name;    /* params.name of tools/call, params.uri of resources/read; or NULL */
 	const char *version; /* the protocol version that is spoken; NULL before it is known */
 	const json_t *tool;  /* tools/call: the tool as listed; may be NULL */
 	const json_t *args;  /* tools/call: the arguments */
@@ -57,7 +57,7 @@ void mcp_client_refused(struct mcp_client *c, uint64_t id, int status, const cha
 void mcp_client_lost(struct mcp_client *c, const struct err *why);
 
 struct mcp_call_ops {
-	/* @result: {"text","structured"?,"is_error","images"?}, borrowed; or NULL and @err. */
+	/* @result: as of mcp_result_text, borrowed; or NULL and @err. */
 	void (*done)(void *self, const json_t *result, const struct err *err);
 	/* total 0: not known; may be NULL */
 	void (*progress)(void *self, int64_t done, int64_t total, const char *text);
@@ -66,6 +66,9 @@ struct mcp_call_ops {
  * sets it back. */
 uint64_t mcp_client_call(struct mcp_client *c, const char *name, json_t *args, int64_t timeout_us,
 			 const struct mcp_call_ops *ops, void *self);
+/* Reads a resource; the same for the rest. */
+uint64_t mcp_client_read(struct mcp_client *c, const char *uri, int64_t timeout_us,
+			 const struct mcp_call_ops *ops, void *self);
 /* no callback follows */
 void mcp_client_cancel(struct mcp_client *c, uint64_t call, const char *why);
 /* A harmless request, to see that it lives: ping, or discover in the new era. */
@@ -73,6 +76,8 @@ uint64_t mcp_client_ping(struct mcp_client *c, const struct mcp_call_ops *ops, v
 
 bool mcp_client_is_ready(const struct mcp_client *c);
 bool mcp_client_modern(const struct mcp_client *c);
+/* whether it offers resources */
+bool mcp_client_has_resources(const struct mcp_client *c);
 const char *mcp_client_version(const struct mcp_client *c); /* NULL before it is known */
 const json_t *mcp_client_tools(const struct mcp_client *c); /* as listed; borrows */
 /* the server's name and version; may be NULL */

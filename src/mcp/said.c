@@ -107,33 +107,81 @@ bool mcp_good_tool(const json_t *t, bool modern)
 
 /* --- results ---------------------------------------------------------------------------------- */
 
+/* Bytes that a base64 text stands for. */
+static size_t base64_bytes(const char *data)
+{
+	size_t n = strlen(data);
+	while (n && data[n - 1] == '=')
+		n--;
+	return n * 3 / 4;
+}
+
+/* Keeps an image, a sound, or a file for the models that take it, and names it in the text. */
+static void put_media(struct buf *text, json_t *media, size_t *total, const char *type,
+		      const char *mime, const char *data, const char *uri)
+{
+	size_t len = strlen(data);
+	bool fits = len && len <= MCP_MEDIA_MAX && *total + len <= MCP_MEDIA_ALL_MAX;
+	buf_printf(text, "[%.40s %.80s, %zu bytes%s%.300s%s]", type, mime, base64_bytes(data),
+		   uri ? ", " : "", uri ? uri : "",
+		   fits	 ? ""
+		   : len ? ", left out: too large"
+			 : ", without data");
+	if (!fits)
+		return;
+	json_t *o = json_object();
+	json_put_str(o, "mime", mime);
+	json_put_str(o, "data", data);
+	json_put_str(o, "uri", uri);
+	json_array_append_new(media, o);
+	*total += len;
+}
+
+/* A link: models read what it names with the tool that reads resources. */
+static void put_link(struct buf *text, const json_t *item)
+{
+	const char *about = json_str(item, "description", NULL),
+		   *mime = json_str(item, "mimeType", NULL),
+		   *name = json_str(item, "title", json_str(item, "name", NULL));
+	buf_printf(text, "[resource %.300s", json_str(item, "uri", ""));
+	if (name)
+		buf_printf(text, " \"%.200s\"", name);
+	if (mime)
+		buf_printf(text, ", %.80s", mime);
+	if (about)
+		buf_printf(text, ": %.500s", about);
+	buf_putc(text, ']');
+}
+
+static void put_content(struct buf *text, json_t *media, size_t *total, const json_t *item)
+{
+	const char *type = json_str(item, "type", ""), *said = json_str(item, "text", NULL);
+	const json_t *res = json_object_get(item, "resource");
+	if (!said && res)
+		said = json_str(res, "text", NULL);
+	if (text->len)
+		buf_putc(text, '\n');
+	if (said)
+		buf_puts(text, said);
+	else if (res && json_str(res, "blob", NULL))
+		put_media(text, media, total, "file", json_str(res, "mimeType", "unknown type"),
+			  json_str(res, "blob", ""), json_str(res, "uri", NULL));
+	else if (res || json_str(item, "uri", NULL))
+		put_link(text, res ? res : item);
+	else
+		put_media(text, media, total, type, json_str(item, "mimeType", "unknown type"),
+			  json_str(item, "data", ""), NULL);
+}
+
 json_t *mcp_result_text(const json_t *result)
 {
 	CLEANUP(buf_release) struct buf text = BUF_INIT;
-	json_t *o = json_object(), *structured = json_object_get(result, "structuredContent");
-	size_t i;
+	json_t *o = json_object(), *media = json_array(),
+	       *structured = json_object_get(result, "structuredContent");
+	size_t i, total = 0;
 	const json_t *item;
-	int64_t images = 0;
 	json_array_foreach(json_object_get(result, "content"), i, item)
-	{
-		const char *type = json_str(item, "type", ""), *said = json_str(item, "text", NULL);
-		const json_t *res = json_object_get(item, "resource");
-		if (text.len)
-			buf_putc(&text, '\n');
-		if (said) {
-			buf_puts(&text, said);
-		} else if (json_str(res, "text", NULL)) {
-			buf_puts(&text, json_str(res, "text", ""));
-		} else if (res || json_str(item, "uri", NULL)) {
-			buf_printf(&text, "[%.300s]",
-				   json_str(res ? res : item, "uri", "resource"));
-		} else {
-			images++;
-			buf_printf(&text, "[%.40s %.80s, %zu bytes of base64]", type,
-				   json_str(item, "mimeType", ""),
-				   strlen(json_str(item, "data", "")));
-		}
-	}
+		put_content(&text, media, &total, item);
 	if (!text.len && structured) {
 		CLEANUP(free_ptr) char *dump = json_dump_str(structured);
 		buf_puts(&text, dump);
@@ -141,7 +189,26 @@ json_t *mcp_result_text(const json_t *result)
 	json_put_bytes(o, "text", buf_cstr(&text), text.len);
 	json_put(o, "structured", json_incref(structured));
 	json_put_flag(o, "is_error", json_flag(result, "isError", false));
-	if (images)
-		json_put_int(o, "images", images);
+	if (json_array_size(media))
+		json_put(o, "media", media);
+	else
+		json_decref(media);
 	return o;
+}
+
+json_t *mcp_resource_text(const json_t *result)
+{
+	CLEANUP(json_release) json_t *as_call = json_object();
+	json_t *content = json_array();
+	size_t i;
+	json_t *one;
+	json_array_foreach(json_object_get(result, "contents"), i, one)
+	{
+		json_t *item = json_object();
+		json_put_str(item, "type", "resource");
+		json_put(item, "resource", json_incref(one));
+		json_array_append_new(content, item);
+	}
+	json_put(as_call, "content", content);
+	return mcp_result_text(as_call);
 }

@@ -20,7 +20,14 @@ bool mcp_good_tool(const json_t *tool, bool modern);
 /* The tool of that name, NULL if there is none (or @name is NULL). Borrowed from @tools. */
 const json_t *mcp_tool_named(const json_t *tools, const char *name);
 
-/* The content of a CallToolResult, as text and data. Returns owned. */
+/* Characters of base64: of one image or file, and of all of a result. Larger ones are left out, and
+ * the text says so. */
+enum { MCP_MEDIA_MAX = 5 << 20, MCP_MEDIA_ALL_MAX = 12 << 20 };
+
+/* The content of a CallToolResult: {"text","structured"?,"is_error","media"?}. text names each
+ * image, file and link; media: [{"mime","data" in base64,"uri"?}]. Returns owned. */
 json_t *mcp_result_text(const json_t *result);
+/* The same for the answer to resources/read. */
+json_t *mcp_resource_text(const json_t *result);
 
 #endif

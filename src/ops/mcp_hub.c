@@ -8,11 +8,15 @@
 #include "ops/op.h"
 #include "mcp/conn.h"
 #include "mcp/known.h"
+#include "mcp/said.h"
 #include "luahost/answer_cache.h"
 #include "supervisor/core/resumed.h"
 #include "secrets/vault.h"
 
 enum { SERVERS_MAX = 64, WRITE_AGAIN_MS = 20, PROGRESS_LINES = 1000, LOG_LINES_MAX = 1 << 20 };
+
+/* The name of a call that reads a resource, unless the server has a tool of this name. */
+#define MCP_READ "resources/read"
 
 struct server {
 	struct server *next;
@@ -181,6 +185,8 @@ static json_t *opened_value(const struct server *v)
 	json_put(o, "info", json_incref((json_t *)(uintptr_t)mcp_client_info(c)));
 	json_put_str(o, "instructions", mcp_client_instructions(c));
 	json_put(o, "tools", tools_for_script(mcp_client_tools(c)));
+	if (mcp_client_has_resources(c))
+		json_put_flag(o, "resources", true);
 	return o;
 }
 
@@ -585,8 +591,13 @@ static void start_call(void *self, struct action *a)
 	*t = (struct tool_call){ .next = h->calls, .hub = h, .action = a, .server = v };
 	h->calls = t;
 	action_set_tag(a, t);
-	t->call = mcp_client_call(mcp_conn_client(v->conn), json_str(spec->args, "name", ""),
-				  json_object_get(spec->args, "args"), spec->timeout_us, &ops, t);
+	struct mcp_client *c = mcp_conn_client(v->conn);
+	const char *name = json_str(spec->args, "name", "");
+	json_t *args = json_object_get(spec->args, "args");
+	if (!strcmp(name, MCP_READ) && !mcp_tool_named(mcp_client_tools(c), name))
+		t->call = mcp_client_read(c, json_str(args, "uri", ""), spec->timeout_us, &ops, t);
+	else
+		t->call = mcp_client_call(c, name, args, spec->timeout_us, &ops, t);
 }
 
 static void cancel_call(void *self, struct action *a, const char *how)

@@ -195,12 +195,12 @@
  *   mcp.open      {name, command?:[bytes] or url?, where?:"host"|"box", box?, cwd?, env?:{},
  *                 headers?:{}, timeout_us?} ->
  *                 {server,name,where,era,info?:{},instructions?,
- *                 tools:[{name,about,schema,reads,title?}],event}: an action of kind mcp, tool
- *                 "mcp:NAME"
- *   mcp.call      {server,name,args:{},timeout_us?} -> {text,structured?,is_error,event,images?:n}:
- *                 an action of kind mcp,
+ *                 tools:[{name,about,schema,reads,title?}],resources?:true,event}: an action of
+ *                 kind mcp, tool "mcp:NAME"
+ *   mcp.call      {server,name,args:{},timeout_us?} -> {text,structured?,is_error,event,
+ *                 media?:[{mime,data in base64,uri?}]}: an action of kind mcp,
  *                 tool "mcp:NAME:TOOL"; err backend when the server has gone (mcp.open brings it
- *                 back)
+ *                 back). The name "resources/read" with args {uri} reads a resource
  *   mcp.tools     {server} -> {tools,changed:n}: as they are now; mcp.close {server} -> {}
  *   mcp.next      {} -> {request,tool,args,client} | {cancel: request} | {leave: client} |
  *                 {eof:true}: what the

@@ -43,7 +43,7 @@ srv="python3 $here/mcp/server.py"
 "$sg" mcp add old -- $srv >"$t/out" 2>&1
 is $? 0 'mcp add'
 like "$("$sg" mcp ls)" '^old +host +python3' 'mcp ls'
-like "$("$sg" mcp test old)" 'protocol 2025-06-18, 6 tools' 'mcp test: pages are put together, an impossible name is left out'
+like "$("$sg" mcp test old)" 'protocol 2025-06-18, 7 tools' 'mcp test: pages are put together, an impossible name is left out'
 like "$("$sg" mcp test -- $srv silent)" 'protocol 2025-06-18' 'one that never answers what it does not know'
 like "$("$sg" mcp test -- $srv fragile)" 'protocol 2025-06-18' 'one that dies of the question which protocol it speaks'
 is "$("$sg" mcp call old echo '{"text":"é"}')" 'you said {"text": "\u00e9"}' 'mcp call'
@@ -93,6 +93,37 @@ like "$("$sg" events "$file" --json | grep action.requested | tail -1)" '"tainte
 is $? 0 'the record verifies'
 timeout 60 "$sg" run use.lua --no-tui --no-input -- "$here/mcp/server.py" >"$t/out" 2>&1 </dev/null
 is $? 8 'without a rule a person is asked before it is started'
+# an image, a sound and a link, for a model that takes images
+python3 "$here/model_server.py" >model-port 2>model.log </dev/null &
+models=$!
+wait_for 10 test -s model-port
+cat >config.lua <<L
+local c = require "sandglass.config"
+c.models = { look = { plugin = "anthropic", url = "http://127.0.0.1:$(cat model-port)/look", key = "LOOK_KEY" } }
+return c
+L
+cat >look.lua <<'L'
+local sg = require "sandglass"
+local list = assert(sg.mcp { name = "old", command = { "python3", sg.args { "file" }.file }, only = { "shot", "resources/read" } })
+print(assert(sg.agent.run { name = "look", task = "look at the page", model = "look:m", tools = list }).text)
+L
+LOOK_KEY=sk-canary-look no_proxy=127.0.0.1 SANDGLASS_CONFIG=$t/config.lua timeout 60 "$sg" run look.lua --policy yes.lua --no-tui --no-input \
+	-- "$here/mcp/server.py" >"$t/out" 2>&1 </dev/null
+is "$?:$(grep -c 'note: seen' "$t/out")" 0:1 'an agent looks at an image of a tool'
+python3 - "$(cat model-port)" >look 2>"$t/out" <<'P'
+import json, sys, urllib.request
+opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
+body = json.load(opener.open(f"http://127.0.0.1:{sys.argv[1]}/last/look"))
+first, second = [b for m in body["messages"] if m["role"] == "user" for b in m["content"] if b["type"] == "tool_result"]
+text, image = first["content"]
+print(image["type"], image["source"]["media_type"], image["source"]["data"][:8])
+print("audio/wav" in text["text"].split("[left out: ")[1], "x://log/1" in text["text"], second["content"])
+P
+is "$(cat look)" 'image image/png iVBORw0K
+True True line of the log' 'the model gets the image, the name of what was left out, and the text behind the link'
+"$sg" verify "$(last)" >"$t/out" 2>&1
+is $? 0 'and the record verifies'
+kill "$models"
 "$sg" mcp rm old >"$t/out" 2>&1
 out=$("$sg" mcp test old 2>&1)
 is $? 2 'mcp rm' || true

@@ -122,6 +122,10 @@ class Handler(BaseHTTPRequestHandler):
     def on_quota(self, n, body):
         self.give(429, json.dumps({"error": {"message": "You exceeded your current quota", "code": "insufficient_quota"}}))
 
+    def on_look(self, n, body):
+        calls = [("t1", "mcp__old__shot", "{}"), ("t2", "mcp__old__read_resource", '{"uri": "x://log/1"}')]
+        self.events(stream(calls[n - 1:n], "tool_use") if n < 3 else stream(["seen"]))
+
     def on_repair(self, n, body):
         r = results(body)
         if r is None:

@@ -286,3 +286,14 @@ it "a model's own window counts" (function()
   local r = run(list, { box = box })
   for _, m in ipairs(r.messages) do eq((m.text or ""):find "left out", nil) end
 end)
+
+it "images of results: the newest stay, the older ones are named" (function()
+  local shot = sg.tool { name = "shot", run = function() return { text = "a page", media = { { mime = "image/png", data = "QUJD" } } } end }
+  local chat = sg.chat { model = model { { say = "x" } }, tools = { shot } }
+  for i = 1, 52 do
+    local c = { id = "c" .. i, name = "shot", args = {} }
+    chat:answer(c, assert(chat:call(c)))
+  end
+  eq({ chat.messages[2].media, chat.messages[2].text }, { nil, "a page\n[the images and files of this old result (1) were left out]" })
+  eq({ #chat.messages[3].media, chat.messages[52].text, chat.messages[52].media[1].data }, { 1, "a page", "QUJD" })
+end)

@@ -4,7 +4,8 @@ import json, os, sys
 
 silent = "silent" in sys.argv    # no answer to what it does not know
 fragile = "fragile" in sys.argv  # dies of a first message that is not initialize
-names = ["echo", "die", "hang", "garbage", "huge", "fail", "bad name!"]
+names = ["echo", "die", "hang", "garbage", "huge", "fail", "shot", "bad name!"]
+PNG = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
 
 
 def out(o):
@@ -21,7 +22,7 @@ for line in sys.stdin:
     i, method = m.get("id"), m.get("method")
     if method == "initialize":
         fragile = False
-        out({"jsonrpc": "2.0", "id": i, "result": {"protocolVersion": "2025-06-18", "capabilities": {"tools": {}},
+        out({"jsonrpc": "2.0", "id": i, "result": {"protocolVersion": "2025-06-18", "capabilities": {"tools": {}, "resources": {}},
                                                    "serverInfo": {"name": "old", "version": "1"}}})
     elif method == "tools/list":
         at = int((m.get("params") or {}).get("cursor", 0))
@@ -46,12 +47,19 @@ for line in sys.stdin:
                 out({"jsonrpc": "2.0", "method": "notifications/progress", "params": {"progressToken": i, "progress": k}})
         if name == "huge":
             answer(i, "x" * (8 << 20))
+        elif name == "shot":
+            out({"jsonrpc": "2.0", "id": i, "result": {"content": [
+                {"type": "text", "text": "the page"}, {"type": "image", "mimeType": "image/png", "data": PNG},
+                {"type": "audio", "mimeType": "audio/wav", "data": "UklGRg=="},
+                {"type": "resource_link", "uri": "x://log/1", "name": "log", "mimeType": "text/plain"}]}})
         elif name == "fail":
             answer(i, "it did not work", isError=True)
         else:
             answer(i, "you said " + json.dumps(m["params"].get("arguments")))
         if name == "garbage":
             answer(i, "twice")
+    elif method == "resources/read":
+        out({"jsonrpc": "2.0", "id": i, "result": {"contents": [{"uri": m["params"]["uri"], "text": "line of the log"}]}})
     elif method == "ping":
         out({"jsonrpc": "2.0", "id": i, "result": {}})
     elif i is not None and fragile:
