@@ -177,6 +177,7 @@ struct visit {
 	struct mcp_conn *conn;
 	const char *name, *tool;
 	json_t *args;
+	int64_t timeout_us; /* 0: not given */
 	int status;
 };
 
@@ -265,7 +266,7 @@ static void cmd_mcp_on_ready(void *self, const struct err *err)
 	}
 	struct mcp_client *c = mcp_conn_client(v->conn);
 	if (v->tool) {
-		mcp_client_call(c, v->tool, v->args, 0, &call_ops, v);
+		mcp_client_call(c, v->tool, v->args, v->timeout_us, &call_ops, v);
 		return;
 	}
 	print_tools(v);
@@ -325,6 +326,7 @@ static int run_visit(struct visit *v, const json_t *server, const json_t *secret
 	int64_t seconds = 0;
 	if (command_opt_int(v->ctx->line, "timeout", 1, 86400, &seconds, err) < 0)
 		return -1;
+	v->timeout_us = seconds * 1000000;
 	int rc = loop_new(&v->loop, err);
 	if (rc < 0)
 		return -1;
@@ -340,7 +342,7 @@ static int run_visit(struct visit *v, const json_t *server, const json_t *secret
 					    .url = url,
 					    .headers = &headers,
 					    .http = http,
-					    .open_us = seconds * 1000000 };
+					    .open_us = v->timeout_us };
 	if (rc == 0)
 		rc = mcp_conn_open(&v->conn, v->loop, &spec, &ops, v, err);
 	if (rc == 0)

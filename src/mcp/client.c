@@ -1,4 +1,4 @@
-#include "mcp/client.h"
+#include "mcp/client_priv.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -7,8 +7,6 @@
 #include "mcp/said.h"
 #include "base/mem.h"
 
-#define META "io.modelcontextprotocol/"
-
 enum {
 	PROBE_MS = 3000,
 	PAGES_MAX = 200,
@@ -16,22 +14,6 @@ enum {
 	STRANGE_MAX = 100000,
 	ROUNDS_MAX = 3,
 	CALL_MS = 300000
-};
-
-enum what { ASK_DISCOVER, ASK_INITIALIZE, ASK_LIST, ASK_CALL, ASK_PING, ASK_LISTEN, ASK_READ };
-
-struct asked {
-	uint64_t id;   /* on the wire */
-	uint64_t call; /* the owner's number: stays when the request is repeated */
-	enum what what;
-	char *name;
-	json_t *args;
-	unsigned rounds;
-	int64_t timeout_ms;
-	struct loop_timer *timer;
-	struct mcp_client *client;
-	const struct mcp_call_ops *ops;
-	void *self;
 };
 
 struct mcp_client {
@@ -50,7 +32,6 @@ struct mcp_client {
 		has_resources;
 };
 
-static void mcp_client_ask(struct mcp_client *c, struct asked *a, json_t *params);
 static void begin_list(struct mcp_client *c);
 static void mcp_client_initialize(struct mcp_client *c);
 
@@ -67,6 +48,7 @@ struct mcp_client *mcp_client_new(struct loop *l, const struct mcp_client_ops *o
 static void mcp_client_asked_free(struct asked *a)
 {
 	loop_timer_free(&a->timer);
+	mcp_task_free(&a->task);
 	json_decref(a->args);
 	free(a->name);
 	free(a);
@@ -130,23 +112,41 @@ static json_t *client_info(void)
 	return o;
 }
 
+/* Calls may become tasks. */
+static json_t *client_abilities(void)
+{
+	json_t *o = json_object(), *extensions = json_object();
+	json_put(extensions, MCP_META "tasks", json_object());
+	json_put(o, "extensions", extensions);
+	return o;
+}
+
 static json_t *meta_of(const struct mcp_client *c, json_t *token)
 {
 	json_t *m = json_object();
 	if (c->modern) {
-		json_put_str(m, META "protocolVersion", MCP_MODERN);
-		json_put(m, META "clientInfo", client_info());
-		json_put(m, META "clientCapabilities", json_object());
+		json_put_str(m, MCP_META "protocolVersion", MCP_MODERN);
+		json_put(m, MCP_META "clientInfo", client_info());
+		json_put(m, MCP_META "clientCapabilities", client_abilities());
 	}
 	json_put(m, "progressToken", token);
 	return m;
 }
 
-static const char *mcp_client_method_of(enum what w)
+static const char *mcp_client_method_of(enum mcp_what w)
 {
-	static const char *const name[] = { "server/discover", "initialize", "tools/list",
-					    "tools/call",      "ping",	     "subscriptions/listen",
-					    "resources/read" };
+	static const char *const name[] = {
+		[ASK_DISCOVER] = "server/discover",
+		[ASK_INITIALIZE] = "initialize",
+		[ASK_LIST] = "tools/list",
+		[ASK_CALL] = "tools/call",
+		[ASK_PING] = "ping",
+		[ASK_LISTEN] = "subscriptions/listen",
+		[ASK_READ] = "resources/read",
+		[ASK_TASK] = "tasks/get",
+		[ASK_TASK_INPUT] = "tasks/update",
+		[ASK_TASK_STOP] = "tasks/cancel",
+	};
 	return name[w];
 }
 
@@ -175,13 +175,15 @@ static struct asked *mcp_client_find(struct mcp_client *c, uint64_t id, size_t *
 
 static void tell_cancelled(struct mcp_client *c, const struct asked *a, const char *why)
 {
+	if (a->task)
+		mcp_task_stop(c, a);
 	if (a->what == ASK_CALL || a->what == ASK_READ) {
 		json_t *p = json_object();
 		json_put_int(p, "requestId", (int64_t)a->id);
 		json_put_str(p, "reason", why);
 		send_note(c, "notifications/cancelled", p);
 	}
-	if (c->ops->drop)
+	if (c->ops->drop && a->id)
 		c->ops->drop(c->self, a->id);
 }
 
@@ -191,24 +193,28 @@ static void mcp_client_on_late(void *self)
 	struct mcp_client *c = a->client;
 	struct err err = ERR_INIT;
 	size_t i;
-	if (mcp_client_find(c, a->id, &i) != a)
+	for (i = 0; i < c->nr_open && c->open[i] != a; i++)
+		;
+	if (i == c->nr_open)
 		return;
 	unlink_asked(c, i);
 	tell_cancelled(c, a, "time is up");
-	err_set(&err, ERR_TIMEOUT, "the server didn't answer %s within %" PRId64 " ms",
-		mcp_client_method_of(a->what), a->timeout_ms);
+	if (a->task)
+		mcp_task_late(a, &err);
+	else
+		err_set(&err, ERR_TIMEOUT, "the server didn't answer %s within %" PRId64 " ms",
+			mcp_client_method_of(a->what), a->timeout_ms);
 	end_asked(c, a, NULL, &err);
 }
 
-static struct asked *new_asked(struct mcp_client *c, enum what w, int64_t timeout_ms)
+static struct asked *new_asked(struct mcp_client *c, enum mcp_what w, int64_t timeout_ms)
 {
 	struct asked *a = NEW(struct asked);
 	*a = (struct asked){ .client = c, .what = w, .timeout_ms = timeout_ms };
 	return a;
 }
 
-/* Sends @a under a new id; takes @params. */
-static void mcp_client_ask(struct mcp_client *c, struct asked *a, json_t *params)
+void mcp_client_ask(struct mcp_client *c, struct asked *a, json_t *params)
 {
 	const char *method = mcp_client_method_of(a->what);
 	a->id = ++c->next;
@@ -236,6 +242,34 @@ static void mcp_client_ask(struct mcp_client *c, struct asked *a, json_t *params
 	json_decref(id);
 	c->ops->send(c->self, &m);
 	json_decref(msg);
+}
+
+void mcp_client_keep(struct mcp_client *c, struct asked *a)
+{
+	a->id = 0;
+	GROW(c->open, c->nr_open, c->cap_open);
+	c->open[c->nr_open++] = a;
+}
+
+void mcp_client_unkeep(struct mcp_client *c, struct asked *a)
+{
+	for (size_t i = 0; i < c->nr_open; i++)
+		if (c->open[i] == a) {
+			unlink_asked(c, i);
+			return;
+		}
+}
+
+void mcp_client_send_only(struct mcp_client *c, enum mcp_what w, const char *name, json_t *params)
+{
+	struct asked *a = new_asked(c, w, PROBE_MS);
+	a->name = mem_strdup(name);
+	mcp_client_ask(c, a, params);
+}
+
+struct loop *mcp_client_loop(const struct mcp_client *c)
+{
+	return c->loop;
 }
 
 /* --- the way to ready ------------------------------------------------------------------------- */
@@ -288,7 +322,8 @@ static void mcp_client_discovered(struct mcp_client *c, const json_t *r)
 	if (!mcp_names_modern(json_object_get(r, "supportedVersions")))
 		mcp_client_initialize(c);
 	else
-		keep_words(c, r, json_object_get(json_object_get(r, "_meta"), META "serverInfo"));
+		keep_words(c, r,
+			   json_object_get(json_object_get(r, "_meta"), MCP_META "serverInfo"));
 }
 
 static void mcp_client_initialized(struct mcp_client *c, const json_t *r)
@@ -371,18 +406,22 @@ static void mcp_client_listed(struct mcp_client *c, const json_t *r)
 
 static void mcp_client_ask_again(struct mcp_client *c, struct asked *a, const json_t *result);
 
-static void mcp_client_call_done(struct mcp_client *c, struct asked *a, const json_t *result,
-				 const struct err *err)
+void mcp_client_call_done(struct mcp_client *c, struct asked *a, const json_t *result,
+			  const struct err *err)
 {
-	if (result && !strcmp(json_str(result, "resultType", "complete"), "input_required")) {
+	if (result && !strcmp(json_str(result, "resultType", "complete"), "input_required") &&
+	    !a->task) {
 		mcp_client_ask_again(c, a, result);
 		return;
 	}
+	if (result && a->what == ASK_CALL && c->modern && mcp_is_task(result)) {
+		mcp_task_begin(c, a, result);
+		return;
+	}
 	CLEANUP(json_release)
-	json_t *text = !result		     ? NULL
-		       : a->what == ASK_CALL ? mcp_result_text(result)
-		       : a->what == ASK_READ ? mcp_resource_text(result)
-					     : NULL;
+	json_t *text = !result || a->what == ASK_PING ? NULL
+		       : a->what == ASK_READ	      ? mcp_resource_text(result)
+						      : mcp_result_text(result);
 	if (a->ops)
 		a->ops->done(a->self, text ? text : result, err);
 	mcp_client_asked_free(a);
@@ -399,25 +438,34 @@ static void put_target(const struct asked *a, json_t *p)
 	json_put(p, "arguments", a->args ? json_incref(a->args) : json_object());
 }
 
-/* The server asks for a user's input: this is declined, so that it can continue without. */
-static void mcp_client_ask_again(struct mcp_client *c, struct asked *a, const json_t *result)
+json_t *mcp_client_declined(const json_t *wanted)
 {
-	json_t *want = json_object_get(result, "inputRequests"), *one, *answers = json_object(),
-	       *p = json_object();
+	json_t *answers = json_object(), *one;
 	const char *key;
-	bool can = a->rounds++ < ROUNDS_MAX;
-	json_object_foreach(want, key, one)
+	json_object_foreach((json_t *)(uintptr_t)wanted, key, one)
 	{
-		can &= !strcmp(json_str(one, "method", ""), "elicitation/create");
+		if (strcmp(json_str(one, "method", ""), "elicitation/create") != 0) {
+			json_decref(answers);
+			return NULL;
+		}
 		json_t *no = json_object();
 		json_put_str(no, "action", "decline");
 		json_put(answers, key, no);
 	}
-	if (!can) {
+	return answers;
+}
+
+/* The server asks for a user's input: this is declined, so that it can continue without. */
+static void mcp_client_ask_again(struct mcp_client *c, struct asked *a, const json_t *result)
+{
+	json_t *p = json_object(),
+	       *answers = a->rounds++ < ROUNDS_MAX
+				  ? mcp_client_declined(json_object_get(result, "inputRequests"))
+				  : NULL;
+	if (!answers) {
 		struct err err = ERR_INIT;
 		err_set(&err, ERR_UNSUPPORTED,
 			"the server sent a request that sandglass doesn't support");
-		json_decref(answers);
 		json_decref(p);
 		mcp_client_call_done(c, a, NULL, &err);
 		return;
@@ -431,9 +479,13 @@ static void mcp_client_ask_again(struct mcp_client *c, struct asked *a, const js
 static void end_asked(struct mcp_client *c, struct asked *a, const json_t *result,
 		      const struct err *err)
 {
-	enum what w = a->what;
+	enum mcp_what w = a->what;
 	if (w == ASK_CALL || w == ASK_PING || w == ASK_READ) {
 		mcp_client_call_done(c, a, result, err);
+		return;
+	}
+	if (w == ASK_TASK || w == ASK_TASK_INPUT) {
+		mcp_task_answer(c, a, result, err);
 		return;
 	}
 	mcp_client_asked_free(a);
@@ -450,7 +502,7 @@ static void end_asked(struct mcp_client *c, struct asked *a, const json_t *resul
 		json_decref(c->listing);
 		c->listing = NULL;
 		fail_open(c, err->code, "tools/list", err->text);
-	} else {
+	} else if (w == ASK_LISTEN) {
 		c->listening = false;
 	}
 }
@@ -503,14 +555,16 @@ static void mcp_client_progress(struct mcp_client *c, const json_t *p)
 	const json_t *token = json_object_get(p, "progressToken"),
 		     *done = json_object_get(p, "progress"), *total = json_object_get(p, "total");
 	size_t i = 0;
-	struct asked *a = json_is_integer(token)
-				  ? mcp_client_find(c, (uint64_t)json_integer_value(token), &i)
-				  : NULL;
+	struct asked *a = NULL;
+	for (i = 0; i < c->nr_open && !a && json_is_integer(token); i++)
+		if (c->open[i]->call == (uint64_t)json_integer_value(token) ||
+		    c->open[i]->id == (uint64_t)json_integer_value(token))
+			a = c->open[i];
 	if (!a || !json_is_number(done)) {
 		c->strange++;
 		return;
 	}
-	if (a->timer)
+	if (a->timer && !a->task) /* a task has a limit of its own */
 		loop_timer_set(a->timer, (uint64_t)a->timeout_ms, 0);
 	double n = json_number_value(done),
 	       of = json_is_number(total) ? json_number_value(total) : 0;
@@ -564,6 +618,8 @@ void mcp_client_refused(struct mcp_client *c, uint64_t id, int status, const cha
 			"the server answered HTTP %d%s%.200s", status, *text ? ": " : "", text);
 	else
 		err_set(&err, ERR_CLOSED, "%.300s", text);
+	if (a->task && (!status || status >= 500))
+		err.code = ERR_BUSY; /* the task may live on */
 	/* no question of eras */
 	if (a->what == ASK_DISCOVER && (status == 401 || status == 403 || !status)) {
 		mcp_client_asked_free(a);
@@ -594,11 +650,12 @@ void mcp_client_lost(struct mcp_client *c, const struct err *why)
 /* --- calls ------------------------------------------------------------------------------------ */
 
 /* Takes @args. */
-static uint64_t ask_target(struct mcp_client *c, enum what w, const char *name, json_t *args,
+static uint64_t ask_target(struct mcp_client *c, enum mcp_what w, const char *name, json_t *args,
 			   int64_t timeout_us, const struct mcp_call_ops *ops, void *self)
 {
 	struct asked *a = new_asked(c, w, timeout_us > 0 ? (timeout_us + 999) / 1000 : CALL_MS);
 	json_t *p = json_object();
+	a->limit_ms = timeout_us > 0 ? a->timeout_ms : 0;
 	a->name = mem_strdup(name);
 	a->args = args;
 	a->ops = ops;

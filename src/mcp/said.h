@@ -21,7 +21,7 @@ bool mcp_good_tool(const json_t *tool, bool modern);
 const json_t *mcp_tool_named(const json_t *tools, const char *name);
 
 /* Characters of base64: of one image or file, and of all of a result. Larger ones are left out, and
- * the text says so. */
+ * the text names them. */
 enum { MCP_MEDIA_MAX = 5 << 20, MCP_MEDIA_ALL_MAX = 12 << 20 };
 
 /* The content of a CallToolResult: {"text","structured"?,"is_error","media"?}. text names each

@@ -140,6 +140,28 @@ everything="$node $modules/@modelcontextprotocol/server-everything/dist/index.js
 is "$("$sg" mcp call get-sum '{"a":2,"b":3}' -- $everything 2>"$t/out")" 'The sum of 2 and 3 is 5.' 'server-everything adds'
 out=$("$sg" mcp call trigger-long-running-operation '{"duration":1,"steps":2}' -- $everything 2>&1)
 like "$out" 'progress 2 of 2' 'and reports progress'
+# calls that become tasks; the server checks both sides with the protocol's own schemas
+tasks="$node $here/mcp/tasks.mjs $modules $t/tasks.log"
+out=$("$sg" mcp call slow -- $tasks 2>"$t/out")
+is "$?:$out:$(grep -c 'progress 2: step 2' "$t/out")" '0:slow is done:1' 'a task: polled to its end, its status is progress'
+out=$("$sg" mcp call fails -- $tasks 2>"$t/out")
+is "$?:$out" '1:fails is done' 'a task whose tool fails'
+is "$("$sg" -q mcp call asks -- $tasks 2>&1)" 'answer: decline' 'a task that asks the user: declined'
+out=$("$sg" -q mcp call gone -- $tasks 2>&1)
+is "$?:$(printf '%s' "$out" | grep -c 'the disk is full')" 1:1 'a task that fails'
+out=$("$sg" -q mcp call never --timeout 1 -- $tasks 2>&1)
+is "$?:$(printf '%s' "$out" | grep -c 'within 1000 ms')" 1:1 'a task without end: its time is bounded'
+cat >cancel.lua <<'L'
+local sg = require "sandglass"
+local words = {}
+for word in sg.args { "command" }.command:gmatch "%S+" do words[#words + 1] = word end
+local list = assert(sg.mcp { name = "old", command = words, only = { "never" } })
+local chat = sg.chat { model = "scripted:turns.lua", tools = list }
+sg.timeout("1s", function() chat:call { id = "1", name = "mcp__old__never", args = {} } end)
+L
+timeout 60 "$sg" run cancel.lua --policy yes.lua --no-tui --no-input -- "$tasks" >"$t/out" 2>&1 </dev/null
+wait_for 10 grep -q '^tasks/cancel never' tasks.log
+is "$(grep -c '^tasks/cancel never' tasks.log):$(grep -c INVALID tasks.log)" 2:0 'a task that is given up is cancelled; every message fits its schema'
 inspect="$node $modules/@modelcontextprotocol/inspector/clients/launcher/build/index.js --cli $sg mcp serve"
 for era in legacy modern auto; do
 	timeout 60 $inspect --protocol-era $era --method tools/list --strict >"$t/out" 2>&1 </dev/null
