@@ -252,6 +252,7 @@ end
 -- An interpreter that keeps its variables from one piece of code to the next.
 local Interpreter = {}
 local interpreter_mt
+local WORD_MOST = 100000     -- of code as an argument; longer code is its client's standard input
 
 function Box:interpreter(language, o)
   check.self(box_mt, self, "box", "interpreter")
@@ -270,7 +271,10 @@ function Box:interpreter(language, o)
   local name = (".sandglass-%s-%s-%d"):format(language, tostring(self.id), s.interpreters)
   local proc, err = self:spawn(engine.start_words(name), { cwd = o.cwd })
   if not proc then return nil, err end
-  return check.new(interpreter_mt, { id = proc.id, box = self, state = { proc = proc, name = name, engine = engine } })
+  local client
+  client, err = rt.require "sandglass.interpreter".client_of(proc)
+  if not client then return nil, rt.is_error(err) and err or rt.err(err) end
+  return check.new(interpreter_mt, { id = proc.id, box = self, state = { proc = proc, words = { engine.program, client } } })
 end
 
 -- Takes the value or the error of structured code, which is between NUL bytes, out of its output. Returns two functions: one
@@ -299,15 +303,19 @@ function Interpreter:run(code, o)
   check.self(interpreter_mt, self, "interpreter", "run")
   check.arg("run", "the code", code, "string")
   o = check.options("run", o, { timeout = "time", on_out = "function", env = "table", structured = "boolean" })
-  local asked = rt.core.encode { env = o.env and next(o.env) and o.env or nil, structured = o.structured or false }
-  local words = self.state.engine.run_words(self.state.name, code, asked)
-  if not o.structured then return self.box:exec(words, { timeout = o.timeout, on_out = o.on_out }) end
+  local _, bad = utf8.len(code)
+  if bad then return nil, rt.err { code = "io", msg = ("run: the code isn't UTF-8 (byte %d)"):format(bad) } end
+  local long = #code > WORD_MOST or code:find("\0", 1, true) ~= nil
+  local asked = { env = o.env and next(o.env) and o.env or nil, structured = o.structured or nil, stdin = long or nil }
+  local words = { self.state.words[1], self.state.words[2], long and "" or code, next(asked) and rt.core.encode(asked) or nil }
+  local stdin = long and code or nil
+  if not o.structured then return self.box:exec(words, { timeout = o.timeout, on_out = o.on_out, stdin = stdin }) end
   local found, text = {}, { out = {}, err = {} }
   local hear, over = structured_output(found, function(piece, stream)
     table.insert(text[stream], piece)
     if o.on_out then o.on_out(piece, stream) end
   end)
-  local r, err = self.box:exec(words, { timeout = o.timeout, on_out = hear })
+  local r, err = self.box:exec(words, { timeout = o.timeout, on_out = hear, stdin = stdin })
   over()
   if not r then return nil, err end
   for k, v in pairs(found) do r[k] = v end

@@ -1,15 +1,19 @@
 -- box:interpreter "python" or "node": one interpreter stays in the sandbox; each piece of code is an action of its own, a small client that
--- hands the code and its own output to the interpreter and ends with the status: 1 after an exception.
+-- hands the code and its own output to the interpreter and ends with the status: 1 after an exception. The interpreter puts the client
+-- into a file, so that the action's command is that file and the code.
 local M = {}
 
 local PYTHON_SERVER = [[
 import ast, builtins, json, os, socket, sys, threading, traceback, _thread
-path = "/proc/self/fd/%d/%s" % (os.open(os.environ.get("TMPDIR") or "/tmp", os.O_RDONLY), sys.argv[1])   # a socket's path is short
+here = os.path.abspath(os.environ.get("TMPDIR") or "/tmp")
+path = "/proc/self/fd/%d/%s" % (os.open(here, os.O_RDONLY), sys.argv[1])   # a socket's path is short
 names = {"__name__": "__main__", "__builtins__": builtins}
 top = socket.socket(socket.AF_UNIX)
 top.bind(path + ".new")
 top.listen(8)
 os.rename(path + ".new", path)
+with open(path + ".py", "w") as client: client.write(sys.argv[2])
+print(os.path.join(here, sys.argv[1] + ".py"), flush=True)
 def structured(what):
     os.write(what.pop("fd"), b"\0sandglass:" + json.dumps(what).encode() + b"\0")
 def run(code, asked):
@@ -73,31 +77,45 @@ while True:
 ]]
 
 local PYTHON_CLIENT = [[
-import json, os, socket, sys, time
-path = "/proc/self/fd/%d/%s" % (os.open(os.environ.get("TMPDIR") or "/tmp", os.O_RDONLY), sys.argv[1])
-asked = json.loads(sys.argv[3])
-asked["code"] = sys.argv[2]
+import json, os, socket, sys
+here, name = os.path.split(os.path.abspath(__file__))
+path = "/proc/self/fd/%d/%s" % (os.open(here, os.O_RDONLY), name[:-3])
+asked = json.loads(sys.argv[2]) if len(sys.argv) > 2 else {}
+asked["code"] = sys.stdin.buffer.read().decode() if asked.pop("stdin", False) else sys.argv[1]
 asked = json.dumps(asked).encode()
-for i in range(100):
-    try:
-        s = socket.socket(socket.AF_UNIX); s.connect(path); break
-    except OSError: time.sleep(0.05)
-else: sys.exit("the interpreter has ended: open another one")
+s = socket.socket(socket.AF_UNIX)
+try: s.connect(path)
+except OSError: sys.exit("the interpreter has ended: open another one")
 socket.send_fds(s, [b"%016d" % len(asked)], [0, 1, 2])
 s.recv(1); s.sendall(asked)
 end = s.makefile().readline()
 sys.exit(int(end) if end else "the interpreter has ended: open another one")
 ]]
 
--- For each language: start_words(name), which start the interpreter; run_words(name, code, asked), which run a piece of code
--- in it. asked: JSON with env (names and values for this piece alone) and structured: the value and the error come between
--- NUL bytes, as JSON, instead of as text.
+-- For each language: program, and start_words(name), which start the interpreter; it prints the path of its client in a line of its
+-- own. The client's arguments are the code and, if there is more to say, JSON with env (names and values for this piece alone),
+-- structured: the value and the error come between NUL bytes, as JSON, instead of as text; stdin: the code is there.
 M.languages = {
   python = {
-    start_words = function(name) return { "python3", "-c", PYTHON_SERVER, name } end,
-    run_words = function(name, code, asked) return { "python3", "-c", PYTHON_CLIENT, name, code, asked } end,
+    program = "python3",
+    start_words = function(name) return { "python3", "-c", PYTHON_SERVER, name, PYTHON_CLIENT } end,
   },
   node = require "sandglass.interpreter_node",
 }
+
+-- Waits for the line with the client's path: the path, or nil and an error.
+function M.client_of(proc)
+  local out, err = "", ""
+  while true do
+    local data, stream = proc:read()
+    if not data then
+      if type(stream) == "table" then return nil, stream end   -- denied, or the like
+      return nil, { code = "backend", msg = "the interpreter didn't start" .. (err ~= "" and ": " .. err:sub(-500):gsub("%s+$", "") or "") }
+    end
+    if stream == "err" then err = err .. data else out = out .. data end
+    local path = out:match "^([^\n]+)\n"
+    if path then return path end
+  end
+end
 
 return M

@@ -4,7 +4,8 @@ local M = {}
 
 local SERVER = [==[
 const vm = require("vm"), util = require("util");
-const path = `/proc/self/fd/${require("fs").openSync(process.env.TMPDIR || "/tmp")}/${process.argv[1]}`;
+const fs = require("fs"), folder = require("path").resolve(process.env.TMPDIR || "/tmp"), [, name, client] = process.argv;
+const path = `/proc/self/fd/${fs.openSync(folder)}/${name}`;
 const { Worker } = require("worker_threads"), { createRequire } = require("module");
 const WORKER = `
 const net = require("net"), fs = require("fs"), { parentPort, workerData: path } = require("worker_threads");
@@ -40,7 +41,7 @@ net.createServer((s) => {
     parentPort.postMessage({ stop: true });
     process.kill(process.pid, "SIGINT");
   });
-}).listen(path + ".new", () => fs.renameSync(path + ".new", path));
+}).listen(path + ".new", () => { fs.renameSync(path + ".new", path); parentPort.postMessage({ ready: true }); });
 `;
 const worker = new Worker(WORKER, { eval: true, workerData: path });
 let busy = false, stop = null;
@@ -117,40 +118,42 @@ async function run(asked) {
 }
 worker.on("message", (m) => {
   if (m.stop) { if (stop) stop("stopped"); return; }
+  if (m.ready) {
+    fs.writeFileSync(`${path}.js`, client);
+    fs.writeSync(1, `${folder}/${name}.js\n`);
+    return;
+  }
   before = before.then(() => run(m.run));
 });
 ]==]
 
 local CLIENT = [==[
-const net = require("net"), [, name, code, more] = process.argv;
-const path = `/proc/self/fd/${require("fs").openSync(process.env.TMPDIR || "/tmp")}/${name}`;
-const asked = JSON.stringify({ ...JSON.parse(more), code }) + "\n";
-let tries = 0, end = null;
-const over = () => { process.stderr.write("the interpreter has ended: open another one\n"); process.exitCode = 1; };
-function connect() {
-  let got = "", there = false;
-  const s = net.connect(path, () => { there = true; s.write(asked); });
-  s.setEncoding("utf8");
-  s.on("data", (d) => {
-    const lines = (got + d).split("\n");
-    got = lines.pop();
-    for (const line of lines) {
-      const m = JSON.parse(line);
-      if ("end" in m) process.exitCode = end = m.end;
-      else (m.o === 2 ? process.stderr : process.stdout).write(Buffer.from(m.d, "base64"));
-    }
-  });
-  s.on("error", () => {});
-  s.on("close", () => {
-    if (there) { if (end === null) over(); }
-    else if (++tries < 100) setTimeout(connect, 50);
-    else over();
-  });
-}
-connect();
+const net = require("net"), fs = require("fs"), [, , text, more] = process.argv;
+const { stdin, ...asked } = JSON.parse(more || "{}");
+const line = JSON.stringify({ ...asked, code: stdin ? fs.readFileSync(0, "utf8") : text }) + "\n";
+const path = `/proc/self/fd/${fs.openSync(__dirname)}/${require("path").basename(__filename, ".js")}`;
+let end = null, got = "";
+const s = net.connect(path, () => s.write(line));
+s.setEncoding("utf8");
+s.on("data", (d) => {
+  const lines = (got + d).split("\n");
+  got = lines.pop();
+  for (const line of lines) {
+    const m = JSON.parse(line);
+    if ("end" in m) process.exitCode = end = m.end;
+    else (m.o === 2 ? process.stderr : process.stdout).write(Buffer.from(m.d, "base64"));
+  }
+});
+s.on("error", () => {});
+s.on("close", () => {
+  if (end !== null) return;
+  process.stderr.write("the interpreter has ended: open another one\n");
+  process.exitCode = 1;
+});
 ]==]
 
-function M.start_words(name) return { "node", "-e", SERVER, name } end
-function M.run_words(name, code, asked) return { "node", "-e", CLIENT, name, code, asked } end
+M.program = "node"
+
+function M.start_words(name) return { "node", "-e", SERVER, name, CLIENT } end
 
 return M

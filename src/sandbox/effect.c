@@ -194,13 +194,24 @@ static struct job *job_to_end(struct slot *s)
 	return j;
 }
 
+/* A process that a script left running: it ends with its sandbox, which is no failure. */
+static bool ends_with_box(const struct job *j, enum action_end end)
+{
+	const struct action_spec *spec = action_spec(j->action);
+	return end == END_CANCELLED && action_state(j->action) == ACTION_RUNNING && !j->look &&
+	       !j->waits && spec->tool && !strcmp(spec->tool, "spawn");
+}
+
 /* Jobs that ran when their sandbox was closed have no exit of their own to wait for. */
 void end_jobs(struct slot *s, enum action_end end)
 {
 	struct job *j;
 	while ((j = job_to_end(s))) {
 		static const struct run_end killed = { .signal = SIGKILL };
-		j->end = j->end == END_OK && !j->look ? end : j->end;
+		if (j->end == END_OK && ends_with_box(j, end))
+			j->stopped = SIGKILL;
+		else if (j->end == END_OK && !j->look)
+			j->end = end;
 		if (j->look)
 			oom_over(j);
 		else if (j->waits)

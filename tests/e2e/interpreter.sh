@@ -36,6 +36,9 @@ try("an exception", "1/0", 1, "")
 try("a program's output", "import os; _ = os.system('echo sub')", 0, "sub\n")
 try("a time limit", "while True: pass", "timeout", nil, { timeout = 1 })
 try("keeps the interpreter", "x", 0, "40\n")
+try("a million bytes of code", "y = '" .. ("z"):rep(1000000) .. "'; print(len(y))", 0, "1000000\n")
+local none, why = interpreter:run "# caf\xe9"
+report(not none and why.msg:find "byte 6", "code that isn't UTF-8: the error names the byte")
 try_tool("a tool of agents", "python", "turns.lua")
 L
 cat >js.lua <<'L'
@@ -55,6 +58,7 @@ try("node: an exit", "process.exit(3)", 3, "")
 try("node: a time limit", "while (true);", "timeout", nil, { timeout = 1 })
 try("node: a promise without an end", "await new Promise(() => {})", "timeout", nil, { timeout = 1 })
 try("node: keeps the interpreter", "x", 0, "40\n")
+try("node: a million bytes of code", "'" .. ("z"):rep(1000000) .. "'.length", 0, "1000000\n")
 try_tool("node: a tool of agents", "node", "js.lua")
 local none, why = box:interpreter "cobol"
 report(not none and why.code == "backend", "an unknown language")
@@ -68,6 +72,17 @@ try() { # script, how many
 	done <"$t/out"
 	is "$(grep -c . "$t/out")" "$2" "all of $1 was tried"
 }
-try s.lua 7
-if command -v node >/dev/null; then try n.lua 14; else skip 'node is not installed'; fi
+try s.lua 9
+file=$(ls -t "$HOME"/.local/share/sandglass/sessions/*.glass | head -1)
+"$SANDGLASS" events "$file" --json >events
+is "$(python3 - <<'P'
+import json
+events = [json.loads(line) for line in open("events")]
+asked = {e["seq"]: e["body"] for e in events if e["kind"] == "action.requested"}
+ends = {e["action"]: e["body"] for e in events if e["kind"] == "action.ended"}
+print(any(len(b.get("argv", [])) == 3 and b["argv"][2] == "x = 40" for b in asked.values()),
+      {(ends[s]["end"], ends[s].get("stopped")) for s, b in asked.items() if b.get("tool") == "spawn"})
+P
+)" "True {('ok', 9)}" 'the command is the code; an interpreter that its sandbox ends has not failed'
+if command -v node >/dev/null; then try n.lua 15; else skip 'node is not installed'; fi
 finish
