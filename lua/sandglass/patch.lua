@@ -238,6 +238,37 @@ local function anchor_at(f, anchor, from, work)
   return a
 end
 
+local NEAR_WORK, NEAR_LINES = 2000000, 12   -- comparisons; lines that are shown
+
+local function trimmed(line) return line:match "^%s*(.-)%s*$" end
+
+-- Where most of the old lines stand: that line, or nil; and the first old line that does not.
+local function near_at(f, old)
+  if #f.text * #old > NEAR_WORK then return nil end
+  local most, at, missing = 0, nil, nil
+  local want, have = {}, {}
+  for i, line in ipairs(old) do want[i] = trimmed(line) end
+  for i, line in ipairs(f.text) do have[i] = trimmed(line) end
+  for i = 1, #have do
+    local n, first = 0, nil
+    for k, line in ipairs(want) do
+      if have[i + k - 1] ~= line then first = first or k elseif line ~= "" then n = n + 1 end
+    end
+    if n > most then most, at, missing = n, i, first end
+  end
+  return at, missing
+end
+
+-- The text that is missing, and the nearest lines of the file with their numbers.
+local function not_there(path, n, h, f, old)
+  local at, missing = near_at(f, old)
+  if not at then return wrong("%s: the text of change %d is not there: %s", path, n, brief(h.rows)) end
+  local shown = {}
+  for i = at, math.min(at + math.min(#old, NEAR_LINES) - 1, #f.text) do shown[#shown + 1] = ("%d: %s"):format(i, f.text[i]:sub(1, 200)) end
+  return wrong("%s: the text of change %d is not there: %s\nThe nearest lines are:\n%s", path, n, trimmed(old[missing or 1]):sub(1, 100),
+    table.concat(shown, "\n"))
+end
+
 local function place_of(path, n, h, f, cursor, work)
   local old, from, first = {}, cursor, false
   for _, r in ipairs(h.rows) do if r[1] ~= "+" then old[#old + 1] = r[2] end end
@@ -266,7 +297,7 @@ local function place_of(path, n, h, f, cursor, work)
     return wrong("%s: change %d fits at line %d and at line %d: give more lines around it, or '@@ a line above it'", path, n,
       many[1], many[2])
   end
-  return wrong("%s: the text of change %d is not there: %s", path, n, brief(h.rows))
+  return not_there(path, n, h, f, old)
 end
 
 -- Puts rows into the file at line i. Kept lines stay the file's own; new lines end like their

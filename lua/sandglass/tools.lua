@@ -90,7 +90,8 @@ local function keep(chat, s, total)
   while kept.last - kept.first >= KEPT do
     kept[kept.first], kept.first = nil, kept.first + 1
   end
-  return ("the tool read shows them: path output:%d"):format(kept.last)
+  local shows = total > #s and "the beginning and the end of them" or "them"
+  return ("the tool read shows %s: path output:%d"):format(shows, kept.last)
 end
 
 -- Shortens a text of which the model can read the rest.
@@ -204,8 +205,24 @@ local function kept_output(chat, nr)
   end))
 end
 
+local IMAGES = {             -- what an image or a PDF file begins with
+  { "^\x89PNG\r\n\x1a\n", "image/png" }, { "^\xff\xd8\xff", "image/jpeg" }, { "^GIF8[79]a", "image/gif" },
+  { "^RIFF....WEBP", "image/webp" }, { "^%%PDF%-", "application/pdf" },
+}
+local IMAGE_MOST = 3700000   -- bytes; in base64 what every model API takes
+
+-- A binary file: an image for the models that take it, else an error with a remedy.
+local function binary_file(path, data)
+  for _, kind in ipairs(IMAGES) do
+    if data:find(kind[1]) and #data <= IMAGE_MOST then
+      return { text = ("[%s, %d bytes]"):format(kind[2], #data), media = { { mime = kind[2], data = rt.core.to64(data), uri = path } } }
+    end
+  end
+  return nil, rt.err { code = "io", msg = ("'%s' is a binary file (%d bytes); look at it with a command: file, xxd, strings"):format(path, #data) }
+end
+
 define {
-  name = "read", about = "Read a file, or some lines of it, with line numbers. Also the whole of an output that was cut (path output:N).",
+  name = "read", about = "Read a file, or some lines of it, with line numbers; also an image. Also the whole of an output that was cut (path output:N).",
   reads = true,
   params = { path = "string path in /workspace", from = "integer? = 1 first line",
     lines = "integer? = 400 how many lines" },
@@ -213,6 +230,7 @@ define {
     local nr, data, err = p.path:match "^output:(%d+)$", nil, nil
     if nr then data, err = kept_output(ctx.chat, nr) else data, err = ctx.box:read(p.path) end
     if not data then return nil, err end
+    if not nr and (data:sub(1, 8000):find("\0", 1, true) or data:find "^%%PDF%-") then return binary_file(p.path, data) end
     local out, n, crlf, lf = {}, 0, 0, 0
     if data:sub(1, 3) == "\xEF\xBB\xBF" then data = data:sub(4) end   -- edits keep it
     for line in (data:sub(-1) == "\n" and data or data .. "\n"):gmatch "(.-)\n" do
@@ -224,6 +242,7 @@ define {
       out[#out + 1] = ("[%s lines end in CR LF; an edit with plain line ends keeps each as it is]"):format(lf > 0 and crlf .. " of " .. n or "the")
     end
     if n >= p.from + p.lines then out[#out + 1] = ("[%d more lines]"):format(n - p.from - p.lines + 1) end
+    if p.from > n then out = { ("[it has %d lines]"):format(n) } end
     return data == "" and "[empty file]" or M.shorten(table.concat(out, "\n"))
   end,
 }

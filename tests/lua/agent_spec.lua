@@ -203,6 +203,20 @@ it "long results are shortened for the model" (function()
   eq(text:sub(-6), "20000\n")
 end)
 
+it "reads lines that are not there, a binary file, and an image" (function()
+  local box <close> = sg.sandbox {}
+  local chat = sg.chat { box = box, tools = { "read" }, model = "scripted:demo" }
+  local function read(args) return chat:call { name = "read", args = args } end
+  box:write("text", "a\nb\n")
+  box:write("program", "\x7fELF\0\0")
+  box:write("image.png", "\x89PNG\r\n\x1a\n\0")
+  eq(read { path = "text", from = 9 }, "[it has 2 lines]")
+  local value, err = read { path = "program" }
+  eq({ value, err.code, err.msg:find "binary file %(6 bytes%)" ~= nil }, { nil, "io", true })
+  value = read { path = "image.png" }
+  eq({ value.text, value.media[1].mime, value.media[1].data }, { "[image/png, 9 bytes]", "image/png", "iVBORw0KGgoA" })
+end)
+
 it "reads what is left out of a long result" (function()
   local box <close> = sg.sandbox {}
   local chat = sg.chat { box = box, tools = { "shell", "read" }, model = "scripted:demo" }

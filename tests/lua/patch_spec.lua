@@ -97,6 +97,11 @@ it "text that stands twice is not guessed at" (function()
   becomes("x\ny\nx\n", "x\ny\nz\n", "@@", " y", "-x", "+z")
 end)
 
+it "a text that is missing: the nearest lines" (function()
+  refused({ f = "a\n  b = 1\n  c = 2\nd\n" }, "f: the text of change 1 is not there: c = 3\nThe nearest lines are:\n2:   b = 1\n3:   c = 2",
+    "*** Update File: f", "@@", " b = 1", "-c = 3", "+c = 4")
+end)
+
 it "nothing is written unless all of it fits" (function()
   refused({ f = "a\n", g = "b\n" }, "g: the text of change 1 is not there: zzz", "*** Update File: f", "@@", "-a", "+c",
     "*** Update File: g", "@@", "-zzz", "+y")
