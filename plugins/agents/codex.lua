@@ -1,6 +1,7 @@
 -- Codex. Its own sandbox is off: sandglass isolates it.
 local launch = require "sandglass.inside.launch"
 local terminal = require "sandglass.inside.terminal"
+local hooks = require "sandglass.inside.hooks"
 local certificate = require "sandglass.inside.certificate"
 local p = require "sandglass.text".sg.json
 local jwt = require "sandglass.inside.jwt"
@@ -77,15 +78,24 @@ return {
   -- Its daemon would outlive it. Its own sandbox cannot nest in ours.
   terminal = {
     again = { "resume", "--last" }, kept = ".codex/sessions",
-    argv = function(x) return terminal.words(x, "--no-daemon") end,
+    -- its hooks are the ones that we write: it need not ask whether it may trust them
+    argv = function(x)
+      if x.proxy == "" then return terminal.words(x, "--no-daemon") end
+      return terminal.words(x, "--no-daemon", "--dangerously-bypass-hook-trust")
+    end,
     env = function(x)
       if not x.login then return {} end
       local ca = x.home .. "/" .. certificate.path
       return { HTTPS_PROXY = x.proxy, CODEX_CA_CERTIFICATE = ca, NODE_EXTRA_CA_CERTS = ca, SANDGLASS_PLACEHOLDER = false }
     end,
     files = function(x)
-      if x.login then return { [".codex/config.toml"] = login_config(x), [".codex/auth.json"] = login_file(x) } end
-      return { [".codex/config.toml"] = config(x, 'approval_policy = "on-request"\nsandbox_mode = "danger-full-access"\n') }
+      local files = { [".codex/config.toml"] = config(x, 'approval_policy = "on-request"\nsandbox_mode = "danger-full-access"\n') }
+      if x.login then files[".codex/config.toml"], files[".codex/auth.json"] = login_config(x), login_file(x) end
+      if x.proxy == "" then return files end
+      -- They see the commands of a script that its model has it run; the proxy sees the script.
+      files[".codex/hooks.json"] = p.encode { hooks = hooks.groups(x, { "PreToolUse", "PermissionRequest", "PostToolUse" }, 86400) }
+      files[hooks.path] = hooks.script(x, "codex")
+      return files
     end,
   },
   env = function(x) return { SANDGLASS_PLACEHOLDER = x.key } end,

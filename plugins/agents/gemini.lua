@@ -1,5 +1,6 @@
 -- Gemini CLI. Without a model by name it asks a small one which to take.
 local p = require "sandglass.text".sg.json
+local hooks = require "sandglass.inside.hooks"
 local terminal = require "sandglass.inside.terminal"
 
 -- Its file of a session is named by the minute of its start. When it loads one it begins a file of that session first, and within the
@@ -10,6 +11,13 @@ local function out_of_the_way(x, box)
   for path in (found and found.out or ""):gmatch "[^\n]+" do
     box:exec { "mv", "-n", path, path:sub(1, -#id - 8) .. ".0-" .. id .. ".jsonl" }
   end
+end
+
+local function settings(x, own_hooks)
+  return p.encode {
+    security = { auth = { selectedType = x.login and "oauth-personal" or "gemini-api-key" } }, privacy = { usageStatisticsEnabled = false },
+    telemetry = { enabled = false }, general = { enableAutoUpdate = false, enableAutoUpdateNotification = false }, hooks = own_hooks,
+  }
 end
 
 return {
@@ -42,18 +50,20 @@ return {
         GOOGLE_GENAI_USE_GCA = "true", GOOGLE_CLOUD_ACCESS_TOKEN = x.key,
       }
     end,
+    -- Its hook runs before its own rules: asked here, it need not ask once more.
+    files = function(x)
+      if x.proxy == "" then return {} end
+      return {
+        [hooks.path] = hooks.script(x, "gemini"),
+        [".gemini/settings.json"] = settings(x, hooks.groups(x, { "BeforeTool", "AfterTool" }, 86400000)),
+        [".gemini/policies/sandglass.toml"] = '[[rule]]\ntoolName = "*"\ndecision = "allow"\npriority = 500\n',
+      }
+    end,
   },
   env = function(x)
     return { GEMINI_API_KEY = x.key, GOOGLE_GEMINI_BASE_URL = x.url, GEMINI_CLI_TRUST_WORKSPACE = "true" }
   end,
-  files = function(x)
-    return {
-      [".gemini/settings.json"] = p.encode {
-        security = { auth = { selectedType = x.login and "oauth-personal" or "gemini-api-key" } }, privacy = { usageStatisticsEnabled = false },
-        telemetry = { enabled = false }, general = { enableAutoUpdate = false, enableAutoUpdateNotification = false },
-      },
-    }
-  end,
+  files = function(x) return { [".gemini/settings.json"] = settings(x) } end,
   line = function(ev)
     if ev.type == "message" and ev.role == "assistant" then return ev.content, ev.content end
     if ev.type == "result" and ev.status == "error" then

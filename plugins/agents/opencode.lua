@@ -2,7 +2,42 @@
 local p = require "sandglass.text".sg.json
 local launch = require "sandglass.inside.launch"
 local terminal = require "sandglass.inside.terminal"
+local hooks = require "sandglass.inside.hooks"
 local certificate = require "sandglass.inside.certificate"
+
+-- Its hooks: its dialog stays usable while the question is open, and an answer closes it. Without an answer of ours it decides.
+local PLUGIN = [[
+
+export const sandglass = async ({ client }) => {
+  const calls = new Map(), open = new Map()
+  const ended = (id) => ask({ hook_event_name: "tool_result", tool_use_id: id }).catch(() => {})
+  const asked = async (p) => {
+    const id = p.tool?.callID, call = calls.get(id)
+    if (!call) return
+    open.set(p.id, id)
+    const a = await ask({ hook_event_name: "tool_call", tool_name: call.name, tool_use_id: id, tool_input: call.args })
+      .catch((e) => ({ allowed: false, reason: e.message }))
+    if (!open.delete(p.id) || a.open) return
+    const body = a.allowed ? { reply: "once" } : { reply: "reject", message: a.reason }
+    await client._client.post({ url: `/permission/${p.id}/reply`, body, headers: { "content-type": "application/json" } })
+  }
+  return {
+    "tool.execute.before": async (input, output) => { calls.set(input.callID, { name: input.tool, args: output.args }) },
+    "tool.execute.after": async (input) => { calls.delete(input.callID) },
+    event: async ({ event }) => {
+      const p = event.properties
+      if (event.type === "permission.asked") asked(p).catch(() => {})
+      if (event.type === "permission.replied" && open.has(p.requestID)) ended(open.get(p.requestID))
+      if (event.type === "permission.replied") open.delete(p.requestID)
+    },
+  }
+}
+]]
+
+-- Before it loads a plugin it fetches a package for plugins, unless this says that it is there. Ours needs none.
+local INSTALLED = {
+  ["node_modules/.package-lock.json"] = "{}", ["package-lock.json"] = '{"packages":{"":{"dependencies":{"@opencode-ai/plugin":"*"}}}}\n',
+}
 
 return {
   name = "opencode", about = "OpenCode (npm opencode-ai)", program = "opencode", versions = "1.18.33",
@@ -25,21 +60,27 @@ return {
   },
   terminal = {
     again = { "--continue" }, kept = ".local/share/opencode", argv = function(x) return terminal.words(x) end, asks = true,
-    -- its default plugins are the login
     env = function(x)
-      if not x.login then return {} end
-      return { OPENCODE_DISABLE_DEFAULT_PLUGINS = false, HTTPS_PROXY = x.proxy, NODE_EXTRA_CA_CERTS = x.home .. "/" .. certificate.path }
+      local env = { npm_config_fetch_retries = "0" }   -- the same package for a repository's own plugins: without a network it waits for a minute
+      if x.login then   -- its default plugins are the login
+        env.OPENCODE_DISABLE_DEFAULT_PLUGINS, env.HTTPS_PROXY, env.NODE_EXTRA_CA_CERTS = false, x.proxy, x.home .. "/" .. certificate.path
+      end
+      return env
     end,
     files = function(x)
-      if not x.login then return {} end
+      local files = {}
+      if x.proxy ~= "" then
+        files[".config/opencode/plugin/sandglass.js"] = hooks.module(x, PLUGIN)
+        for path, text in pairs(INSTALLED) do files[".config/opencode/" .. path] = text end
+      end
+      if not x.login then return files end
       local entry = { type = "oauth", refresh = "none", access = x.key, expires = 4102444800000, accountId = x.login.account_id }
-      return {
-        [".local/share/opencode/auth.json"] = p.encode { openai = entry },
-        [".config/opencode/opencode.json"] = p.encode {
-          ["$schema"] = "https://opencode.ai/config.json", autoupdate = false, share = "disabled", enabled_providers = { "openai" },
-          model = x.chosen and "openai/" .. x.model or nil, permission = { ["*"] = "ask" },
-        },
+      files[".local/share/opencode/auth.json"] = p.encode { openai = entry }
+      files[".config/opencode/opencode.json"] = p.encode {
+        ["$schema"] = "https://opencode.ai/config.json", autoupdate = false, share = "disabled", enabled_providers = { "openai" },
+        model = x.chosen and "openai/" .. x.model or nil, permission = { ["*"] = "ask" },
       }
+      return files
     end,
   },
   env = function()

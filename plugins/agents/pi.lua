@@ -1,7 +1,22 @@
 -- pi. It never asks for approval: the proxy checks its calls against policy. Its exit status does not report errors.
 local p = require "sandglass.text".sg.json
 local terminal = require "sandglass.inside.terminal"
+local hooks = require "sandglass.inside.hooks"
 local jwt = require "sandglass.inside.jwt"
+
+-- Its hooks. A call of the Responses API has two ids in one: the first is the one that the proxy sees.
+local EXTENSION = [[
+
+const id = (e) => String(e.toolCallId).split("|")[0]
+
+export default function (pi) {
+  pi.on("tool_call", async (e) => {
+    const a = await ask({ hook_event_name: "tool_call", tool_name: e.toolName, tool_use_id: id(e), tool_input: e.input })
+    if (!a.allowed) return { block: true, reason: a.reason ?? "withdrawn" }
+  })
+  pi.on("tool_result", async (e) => { await ask({ hook_event_name: "tool_result", tool_use_id: id(e) }) })
+}
+]]
 
 local function last_text(messages)
   local m = type(messages) == "table" and messages[#messages]
@@ -44,12 +59,12 @@ return {
       return terminal.words(x, "--provider", "openai-codex")
     end,
     files = function(x)
-      if not x.login then return {} end
+      local files = x.proxy ~= "" and { [".pi/agent/extensions/sandglass.js"] = hooks.module(x, EXTENSION) } or {}
+      if not x.login then return files end
       local entry = { type = "oauth", refresh = "none", access = jwt.placeholder(x, {}), expires = 4102444800000, accountId = x.login.account_id }
-      return {
-        [".pi/agent/auth.json"] = p.encode { ["openai-codex"] = entry },
-        [".pi/agent/models.json"] = p.encode { providers = { ["openai-codex"] = { baseUrl = x.url .. "/backend-api" } } },
-      }
+      files[".pi/agent/auth.json"] = p.encode { ["openai-codex"] = entry }
+      files[".pi/agent/models.json"] = p.encode { providers = { ["openai-codex"] = { baseUrl = x.url .. "/backend-api" } } }
+      return files
     end,
   },
   env = function() return { PI_OFFLINE = "1", PI_TELEMETRY = "0" } end,

@@ -294,8 +294,7 @@ static bool is_same_call(const struct tool *t, const struct action_spec *spec, c
 		return false;
 	if (what)
 		return t->what && !strcmp(t->what, what);
-	return *id && same_id && t->name && !strcmp(t->name, spec->tool) &&
-	       json_equal(t->input, spec->args);
+	return t->name && !strcmp(t->name, spec->tool) && json_equal(t->input, spec->args);
 }
 
 uint64_t tools_joined(const struct proxy *p, const struct action_spec *spec, const char *id)

@@ -10,9 +10,11 @@ trap 'for p in $pids; do kill "$p" 2>/dev/null; done; end_all' EXIT
 cd "$t" || exit 1
 mkdir repo && cp "$here/inside/hooked.py" repo && git -C repo init -q && git -C repo add . && git -C repo commit -qm first
 cat >own.lua <<'L'
+local hooks = require "sandglass.inside.hooks"
 return { program = "/workspace/hooked.py", speak = "anthropic", provider = "anthropic", model = "m-1",
   argv = function(x) return { x.program } end, env = function(x) return { HOOK_URL = x.proxy, HOOK_KEY = x.key } end,
-  terminal = { argv = function(x) return { x.program, table.unpack(x.args) } end } }
+  terminal = { argv = function(x) return { x.program, table.unpack(x.args) } end,
+    files = function(x) return { [hooks.path] = hooks.script(x, "codex") } end } }
 L
 scenario() { # starts it: $s, $file
 	s=
@@ -55,6 +57,7 @@ wait_for 60 over
 ok $? "approved once, the agent comes to its end"
 like "$(heard PreToolUse)" '"permissionDecision": "allow"' "its hook is answered from that approval"
 like "$(heard PermissionRequest)" '"behavior": "allow"' "its dialog, too"
+is "$(heard 'by script')" '[0, "{}"]' "so is Codex, whose hooks run a script"
 is "$(heard 'another command')" '{}' "another command under the same id is not"
 is "$(heard 'another tool')" '{}' "nor is another tool"
 is "$(heard 'another call')" '{}' "nor is the same command of another call"
@@ -83,7 +86,8 @@ is "$(asked one)" 2 "it is one action, and another call is one of its own"
 like "$(heard 'one more')" '"behavior": "deny", "message": ".*once only' "an approval answers for its call only"
 like "$(heard 'PermissionRequest t2')" '"behavior": "deny", "message": ".*not today' "a denial has its words"
 like "$(heard 'PermissionRequest t3')" '"behavior": "allow", "updatedInput": {"command": "touch other", "description": "d"}' "an edited command runs instead"
-like "$(heard 'PreToolUse t4')" '"permissionDecision": "deny", "permissionDecisionReason": ".*not for codex' "Codex hears a denial as it wants it"
+like "$(heard 'PreToolUse t4')" '^\[0, .*"permissionDecision\\":\\"deny.*not for codex' "Codex hears a denial as it wants it, by the script of its hooks"
+like "$(heard 'no answer')" '^\[2, ' "without an answer its call is refused"
 like "$(heard 'BeforeTool t5')" '"decision": "deny", "reason": ".*not for gemini' "Gemini, too"
 like "$(heard 'tool_call t6')" '"allowed": false.*not for plain' "and an extension"
 

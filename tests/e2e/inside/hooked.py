@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """An agent inside a sandbox whose own hooks ask sandglass: hooked.py SCENARIO. What it hears is kept in /workspace/log, one JSON line
 each: [name, answer]."""
-import json, os, socket, sys, threading, urllib.error, urllib.request
+import json, os, socket, subprocess, sys, threading, urllib.error, urllib.request
 
 proxy, key = os.environ["HOOK_URL"], os.environ["HOOK_KEY"]
 log, lock = open("/workspace/log", "a", buffering=1), threading.Lock()
@@ -29,6 +29,16 @@ def hook(event, call, command, agent="claude", name=None, key=key, tool="Bash"):
     return answer
 
 
+def by_script(event, call, command, name, proxy=proxy):
+    """The script that agents run whose hooks are commands."""
+    path = os.path.expanduser("~/.sandglass/hook")
+    with open(path) as f, open("/workspace/hook", "w") as to:
+        to.write(f.read().replace(os.environ["HOOK_URL"], proxy))
+    body = {"hook_event_name": event, "tool_name": "Bash", "tool_use_id": call, "tool_input": {"command": command}}
+    p = subprocess.run(["sh", "/workspace/hook"], input=json.dumps(body).encode(), stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
+    note(name, [p.returncode, p.stdout.decode()])
+
+
 def model(name, messages):
     answer = post("/model/v1/messages", {"model": "m-1", "max_tokens": 100, "tools": [{"name": "Bash"}], "messages": messages})
     note(name, answer)
@@ -47,6 +57,7 @@ def joined():
     call = [b for b in answer["content"] if b["type"] == "tool_use"][0]
     hook("PreToolUse", call["id"], call["input"]["command"], name="PreToolUse")
     hook("PermissionRequest", call["id"], call["input"]["command"], name="PermissionRequest")
+    by_script("PreToolUse", call["id"], call["input"]["command"], "by script")
     hook("PreToolUse", call["id"], call["input"]["command"] + " more", name="another command")
     hook("PreToolUse", call["id"], call["input"]["command"], tool="WebFetch", name="another tool")
     hook("PreToolUse", "t1", call["input"]["command"], name="another call")
@@ -68,7 +79,8 @@ def asks():
     hook("PermissionRequest", "t9", "touch one", name="one more")
     hook("PermissionRequest", "t2", "touch two")
     hook("PermissionRequest", "t3", "touch three")
-    hook("PreToolUse", "t4", "touch four", "codex")
+    by_script("PreToolUse", "t4", "touch four", "PreToolUse t4")
+    by_script("PreToolUse", "t4", "touch four", "no answer", "http://127.0.0.1:1")
     hook("BeforeTool", "t5", "touch five", "gemini")
     hook("tool_call", "t6", "touch six", "plain")
 
