@@ -130,7 +130,7 @@ void overlay_paint(const struct overlay_facts *f, struct buf *out)
 {
 	static const char *const help[] = {
 		" d  detach; the agent runs on, 'sandglass attach' comes back    a  pending approvals of the session",
-		" y  approve the oldest one of this agent    n  deny it          f  the console (fleet)",
+		" y  approve the oldest one of this agent    n  deny it, with a reason    f  the console (fleet)",
 		" s  status in the window title on or off    v  copy a file of the host into the sandbox and type its path",
 	};
 	CLEANUP(buf_release) struct buf line = BUF_INIT, keys = BUF_INIT;
@@ -149,15 +149,18 @@ void overlay_paint(const struct overlay_facts *f, struct buf *out)
 		overlay_put_row(f, row++, ";44;97", help[i], out);
 	if (f->queue)
 		row = put_queue(f, row, out);
-	if (f->typing)
+	if (f->typing && f->denying)
+		buf_printf(&keys, " deny #%" PRIu64 ", reason: %s_   Enter denies, Esc goes back",
+			   f->denying, f->typing);
+	else if (f->typing)
 		buf_printf(
 			&keys,
-			" file of the host: %s_   Enter copies it into the sandbox, Esc gives up",
+			" file of the host: %s_   Enter copies it into the sandbox, Esc goes back",
 			f->typing);
 	else
 		buf_printf(
 			&keys,
-			" d detach  a queue  y approve  n deny  s status  f fleet  v paste file  %s sends it  ? help  Esc back",
+			" d detach  a queue  y approve  n deny..  s status  f fleet  v paste file  %s sends it  ? help  Esc back",
 			prefix);
 	overlay_put_row(f, row, ";7", buf_cstr(&keys), out);
 	buf_puts(out, "\x1b[0m");

@@ -13,7 +13,8 @@ struct overlay_facts {
 	uint64_t agent;
 	int rows, cols, prefix;
 	bool queue, help;   /* more rows */
-	const char *typing; /* a host path that is being typed; NULL */
+	const char *typing; /* a host path, or the reason of a denial, that is being typed; NULL */
+	uint64_t denying;   /* the action that is being denied; 0: a path is typed */
 };
 
 /* The oldest entry that waits and belongs to the agent (or, without one, to its session); NULL.

@@ -505,7 +505,7 @@ int terminal_use(const struct terminal_use *u, int *status_out, struct err *err)
 	screen_model_free(&v.screen);
 	json_decref(v.state);
 	buf_release(&v.early);
-	buf_release(&v.path);
+	buf_release(&v.typed);
 	free(v.put_path);
 	*status_out = v.status;
 	if (rc < 0)

@@ -25,7 +25,8 @@ struct attached_view {
 	uint64_t agent, box, sure;  /* sure: an action of high risk that 'y' was typed for once */
 	uint64_t deciding, copying; /* replies that are awaited */
 	char *put_path;
-	struct buf path; /* that is being typed */
+	struct buf typed; /* a path, or the reason for which @denying is denied (0: a path) */
+	uint64_t denying;
 	bool ready, over, overlay, closing, queue, help, typing, title, titled, lost;
 	bool news;    /* the recording has more events */
 	bool decided; /* here, since the overlay was opened */

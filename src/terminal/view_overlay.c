@@ -21,7 +21,8 @@ struct overlay_facts view_overlay_facts(const struct attached_view *v)
 				       .prefix = v->u->prefix,
 				       .queue = v->queue,
 				       .help = v->help,
-				       .typing = v->typing ? buf_cstr(&v->path) : NULL };
+				       .typing = v->typing ? buf_cstr(&v->typed) : NULL,
+				       .denying = v->denying };
 }
 
 void view_overlay_show(struct attached_view *v)
@@ -79,29 +80,58 @@ void view_note(struct attached_view *v, const char *fmt, ...)
 	va_end(ap);
 }
 
-static void decide_oldest(struct attached_view *v, bool yes)
+/* @intent: of what you have seen; "" unknown. @message: of a denial; NULL: it is approved. */
+static void send_decision(struct attached_view *v, uint64_t id, const char *intent,
+			  const char *message)
+{
+	json_t *opts = json_object();
+	if (*intent)
+		json_put_str(opts, "intent", intent);
+	json_put_str(opts, "message", message);
+	v->deciding = control_client_send(v->c, view_words(message ? "deny" : "approve", id), opts);
+	view_note(v, "%s #%" PRIu64 " ..", message ? "denying" : "approving", id);
+}
+
+static void approve_oldest(struct attached_view *v)
 {
 	const json_t *row = overlay_oldest(v->state, v->agent);
 	uint64_t id = (uint64_t)json_int(row, "action", 0);
-	json_t *opts = json_object();
 	if (!row) {
 		view_note(v, "nothing of this agent is pending approval");
-	} else if (yes && *json_str(row, "type", "")) {
+	} else if (*json_str(row, "type", "")) {
 		view_note(v, "approve it elsewhere: sandglass approve %" PRIu64 " --confirm %s", id,
 			  json_str(row, "type", ""));
-	} else if (yes && !strcmp(json_str(row, "risk", ""), "high") && v->sure != id) {
+	} else if (!strcmp(json_str(row, "risk", ""), "high") && v->sure != id) {
 		v->sure = id;
 		view_note(v, "RISK high: y once more approves #%" PRIu64, id);
 	} else {
-		if (*json_str(row, "intent", ""))
-			json_put_str(opts, "intent", json_str(row, "intent", ""));
-		if (!yes)
-			json_put_str(opts, "message", "denied at the agent's terminal");
-		v->deciding = control_client_send(v->c, view_words(yes ? "approve" : "deny", id),
-						  json_incref(opts));
-		view_note(v, "%s #%" PRIu64 " ..", yes ? "approving" : "denying", id);
+		send_decision(v, id, json_str(row, "intent", ""), NULL);
 	}
-	json_decref(opts);
+}
+
+static void type_into_overlay(struct attached_view *v, uint64_t denying)
+{
+	buf_reset(&v->typed);
+	v->denying = denying;
+	v->typing = true;
+}
+
+/* Asks for the reason first: it reaches the model. */
+static void deny_oldest(struct attached_view *v)
+{
+	const json_t *row = overlay_oldest(v->state, v->agent);
+	if (!row) {
+		view_note(v, "nothing of this agent is pending approval");
+		return;
+	}
+	type_into_overlay(v, (uint64_t)json_int(row, "action", 0));
+}
+
+static void deny_with_reason(struct attached_view *v)
+{
+	const char *reason = buf_cstr(&v->typed);
+	v->typing = false;
+	send_decision(v, v->denying, "", *reason ? reason : "denied at the agent's terminal");
 }
 
 /* The file goes into the sandbox as an action that the policy judges; its path is typed when it is
@@ -109,7 +139,7 @@ static void decide_oldest(struct attached_view *v, bool yes)
 static void terminal_view_copy_file(struct attached_view *v)
 {
 	char full[PATH_MAX], number[24];
-	const char *typed = buf_cstr(&v->path);
+	const char *typed = buf_cstr(&v->typed);
 	v->typing = false;
 	if (!realpath(typed, full)) {
 		view_note(v, "'%s': %s", typed, strerror(errno));
@@ -157,23 +187,25 @@ static void show_fleet(struct attached_view *v)
 	view_overlay_close(v);
 }
 
-static void terminal_view_path_key(struct attached_view *v, char key)
+static void terminal_view_line_key(struct attached_view *v, char key)
 {
-	if (key == '\r' || key == '\n')
+	if ((key == '\r' || key == '\n') && v->denying)
+		deny_with_reason(v);
+	else if (key == '\r' || key == '\n')
 		terminal_view_copy_file(v);
 	else if (key == 0x1b || key == 3)
 		v->typing = false;
-	else if ((key == 0x7f || key == 8) && v->path.len)
-		v->path.data[--v->path.len] = 0;
+	else if ((key == 0x7f || key == 8) && v->typed.len)
+		v->typed.data[--v->typed.len] = 0;
 	else if ((unsigned char)key >= ' ' && key != 0x7f)
-		buf_putc(&v->path, key);
+		buf_putc(&v->typed, key);
 }
 
 static void overlay_key(struct attached_view *v, char key)
 {
 	v->note[0] = 0;
 	if (v->typing) {
-		terminal_view_path_key(v, key);
+		terminal_view_line_key(v, key);
 	} else if (key == v->u->prefix) {
 		send_prefix(v);
 		view_overlay_close(v);
@@ -187,16 +219,17 @@ static void overlay_key(struct attached_view *v, char key)
 		v->help = !v->help;
 		v->queue = false;
 		view_repaint(v);
-	} else if (key == 'y' || key == 'n') {
-		decide_oldest(v, key == 'y');
+	} else if (key == 'y') {
+		approve_oldest(v);
+	} else if (key == 'n') {
+		deny_oldest(v);
 	} else if (key == 's') {
 		v->title = !v->title;
 		view_note(v, "status in the window title: %s", v->title ? "on" : "off");
 	} else if (key == 'f') {
 		show_fleet(v);
 	} else if (key == 'v') {
-		buf_reset(&v->path);
-		v->typing = true;
+		type_into_overlay(v, 0);
 	} else {
 		view_overlay_close(v);
 	}

@@ -79,8 +79,11 @@ is "$(to b 'wait HELD 1 30')" ok "the window's title says so"
 to b 'type \x1ca' >/dev/null
 is "$(to b 'wait (rule touch) 30')" ok "a shows the queue, with the rule"
 to b 'type n' >/dev/null
+is "$(to b 'wait reason: _ 30')" ok "n asks for the reason"
+to b 'type no file, please\r' >/dev/null
 wait_for 30 sh -c '"$1" events "$2" --json | grep -q "\"kind\":\"action.decided\""' - "$sg" "$s"
-is "$(to b 'wait model: all is done 30')" ok "n denies the oldest, and the overlay closes: the model hears it, and answers"
+is "$(to b 'wait model: all is done 30')" ok "Enter denies the oldest, and the overlay closes: the model hears it, and answers"
+like "$(cat log)" 'no file, please' "with the reason"
 like "$(events "$s" | grep '"kind":"action.decided"')" '"decision":"deny"|"verdict":"deny"|deny' "the denial is recorded"
 to b 'type ask two\r' >/dev/null
 wait_for 60 is_held
