@@ -61,6 +61,7 @@ return {
       local env = { ANTHROPIC_MODEL = x.chosen and x.model, ANTHROPIC_DEFAULT_HAIKU_MODEL = x.chosen and x.model, IS_SANDBOX = false }
       if x.login then   -- its maker's host by name, so that it works as with its maker; plain HTTP to our proxy, which puts the login on
         env.ANTHROPIC_API_KEY, env.ANTHROPIC_BASE_URL, env.HTTP_PROXY = false, "http://api.anthropic.com", x.proxy
+        env.NO_PROXY = "127.0.0.1,localhost"   -- its hooks, and servers in the sandbox
       end
       return env
     end,

@@ -112,15 +112,28 @@ static void take_command(struct tool *t, const struct action_spec *spec)
 		t->cmd = mem_strdup(spec->cmdline ? spec->cmdline : buf_cstr(&b));
 }
 
+/* A script whose commands the agent's hooks ask about, one by one (Codex). Without hooks that have
+ * asked here, the script itself is checked as a command. */
+static bool is_script(const struct flow *f, const struct answer_call *c)
+{
+	return c->custom && f->proxy->hooked && !strcmp(c->name, "exec");
+}
+
 static void gate_tool_judge(struct flow *f, size_t i)
 {
 	struct answer_call *c = &f->answer.call[i];
 	CLEANUP(json_release) json_t *args = answer_call_args(c);
 	struct super *s = f->proxy->all->s;
 	struct tool *t = gate_tool_new(f, i);
-	struct action_spec spec;
+	struct action_spec spec = { .kind = ACT_MCP, .tool = c->name };
 	const struct action_client client = { .done = gate_tool_done, .self = t };
-	tool_spec(&spec, c->name, args, args ? NULL : buf_cstr(&c->args));
+	if (is_script(f, c)) {
+		json_decref(args);
+		spec.args = args = json_object();
+		json_put_bytes(args, "script", c->args.data, c->args.len);
+	} else {
+		tool_spec(&spec, c->name, args, args ? NULL : buf_cstr(&c->args));
+	}
 	take_command(t, &spec);
 	spec.cause = f->cause;
 	spec.agent = f->proxy->agent;
