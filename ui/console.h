@@ -95,7 +95,7 @@ struct screen_opts {
 	bool ascii;
 	uint64_t action; /* approval, agent: which; 0 = the first that fits */
 };
-/* Writes one screen as text (term.h, term_dump): what replay --screen and the golden files show. */
+/* Writes one screen as text (term.h, term_text), as replay --screen prints it. */
 NODISCARD int console_screen(const struct screen_opts *o, FILE *to, struct err *err);
 
 #endif

@@ -36,7 +36,7 @@ int console_screen(const struct screen_opts *o, FILE *to, struct err *err)
 	if (o->view && strcmp(o->view, "fleet") != 0)
 		ui_open(&ui, o->view, &on);
 	ui_draw(&ui);
-	term_dump(&ui.grid, to);
+	term_text(&ui.grid, to);
 	ui_release(&ui);
 	close_all(src, nr);
 	return 0;

@@ -29,7 +29,7 @@ outputs_of() { # session: fills $t/new
 	"$sg" export "$1" -F atif >"$t/new/atif.json"
 	replay --no-tui "$1" >"$t/new/replay.txt"
 	for view in fleet agent log; do
-		replay --screen 0 --size 100x30 --view $view "$1" | sed '/^====/,$d'
+		replay --screen 0 --size 100x30 --view $view "$1"
 	done >"$t/new/screens.txt"
 }
 # paths of this run differ

@@ -73,8 +73,10 @@ void term_redraw(void); /* forgets what the terminal shows */
 void term_leave(void);	/* gives the screen away for a moment ($EDITOR, $PAGER) */
 void term_return(void);
 
-/* The glyph layer, a line of "=", the layer of role letters; both without trailing blanks. The row
- * that keys act on is marked "|" at its end in the second layer. */
+/* The screen as text, without trailing blanks. */
+void term_text(const struct grid *g, FILE *to);
+/* For tests: that text, a line of "=", the layer of role letters. The row that keys act on is
+ * marked "|" at its end in the second layer. */
 void term_dump(const struct grid *g, FILE *to);
 
 #endif

@@ -42,22 +42,30 @@ static void write_line(struct buf *line, FILE *to)
 	buf_reset(line);
 }
 
+static void dump_layer(const struct grid *g, bool letters, FILE *to)
+{
+	CLEANUP(buf_release) struct buf line = BUF_INIT;
+	for (int row = 0; row < g->rows; row++) {
+		const struct cell *c = &g->cell[(size_t)row * (size_t)g->cols];
+		if (letters)
+			dump_letters(c, g->cols, &line);
+		else
+			dump_glyphs(c, g->cols, &line);
+		write_line(&line, to);
+	}
+}
+
+void term_text(const struct grid *g, FILE *to)
+{
+	dump_layer(g, false, to);
+}
+
 void term_dump(const struct grid *g, FILE *to)
 {
 	CLEANUP(buf_release) struct buf line = BUF_INIT;
-	for (int layer = 0; layer < 2; layer++) {
-		for (int row = 0; row < g->rows; row++) {
-			const struct cell *c = &g->cell[(size_t)row * (size_t)g->cols];
-			if (layer == 0)
-				dump_glyphs(c, g->cols, &line);
-			else
-				dump_letters(c, g->cols, &line);
-			write_line(&line, to);
-		}
-		if (layer == 0) {
-			for (int i = 0; i < g->cols; i++)
-				buf_putc(&line, '=');
-			write_line(&line, to);
-		}
-	}
+	term_text(g, to);
+	for (int i = 0; i < g->cols; i++)
+		buf_putc(&line, '=');
+	write_line(&line, to);
+	dump_layer(g, true, to);
 }
