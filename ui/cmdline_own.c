@@ -179,14 +179,13 @@ static void own_diff(struct ui *ui, const char *const *words, size_t nr, const c
 	uint64_t *to[] = { &on.since, &on.until };
 	(void)rest;
 	if (nr > 3 || !ui_source(ui, on.source)) {
-		ui_say(ui, ROLE_ERROR, "diff, diff FROM, diff FROM TO: marks or events");
+		ui_say(ui, ROLE_ERROR, "diff, diff FROM, diff FROM TO: bookmarks or events");
 		return;
 	}
 	for (size_t i = 1; i < nr; i++)
 		if (!(*to[i - 1] = place_named(ui, on.source, words[i]))) {
 			ui_say(ui, ROLE_ERROR,
-			       "bookmark or event '%s' not found; :marks lists bookmarks",
-			       words[i]);
+			       "bookmark or event '%s' not found; :bookmarks lists them", words[i]);
 			return;
 		}
 	ui_open(ui, "diff", &on);
@@ -216,7 +215,7 @@ static void own_search(struct ui *ui, const char *const *words, size_t nr, const
 {
 	if (nr == 1) {
 		ui_say(ui, ROLE_ERROR,
-		       "search needs words or a filter: :search kind:exec \"permission denied\"; / searches what is shown");
+		       "search needs text or a filter: :search kind:exec \"permission denied\"; / searches what is shown");
 		return;
 	}
 	(void)words;
@@ -310,15 +309,15 @@ static const struct cmdline_word words_of_ours[] = {
 	{ "hold", "FILTER", "set a breakpoint; without a filter: list them", own_hold },
 	{ "ls", "", "the sessions on this screen: the fleet", own_ls },
 	{ "out", "<event>", "output of an action", own_out },
-	{ "plot", "cost | tokens | output | actions", "curves over time, who worked when",
-	  own_plot },
+	{ "plot", "cost | tokens | output | actions",
+	  "curves over time, and when each agent worked", own_plot },
 	{ "q", "", "leave; agents continue", own_quit },
 	{ "repeat", "[<event>]", "run a command again; without a number: how the newest compares",
 	  own_redo },
 	{ "repeat!", "[<event>]", "apply the changes of a repeated command", own_redo_promote },
 	{ "ruler", "exec | events | model | cost | tokens | output",
 	  "replay: what the timeline counts", own_ruler },
-	{ "search", "FILTER", "find words, or events that match a filter, in the log", own_search },
+	{ "search", "FILTER", "find text, or events that match a filter, in the log", own_search },
 	{ "seek", "50% | 188 | +5m | -30s | 14:32:07", "replay: the cursor to a place", own_seek },
 	{ "show", "<event>", "an event in full", own_show },
 	{ "set", "NAME=VALUE", "change a setting; without a value: show it", own_set },

@@ -24,9 +24,9 @@ static const char help_text[] =
 	"  play [SPEED]               0.25x to 64x; Enter stops; by-event: one event per 0.3 s\n"
 	"  follow                     the end, and new events as they arrive\n"
 	"  where                      the current position\n"
-	"  mark [LETTER] [TEXT], go LETTER, marks\n"
-	"  fleet, agent, log, files, boxes, plot WHAT, sql SELECT ..: print that screen; screen: the open one\n"
-	"  timeline, ruler WHAT       lanes and marks\n"
+	"  mark [LETTER] [TEXT], go LETTER, bookmarks\n"
+	"  fleet, agent, log, files, sandboxes, plot WHAT, sql SELECT ..: print that screen; screen: the open one\n"
+	"  timeline, ruler WHAT       lanes and bookmarks\n"
 	"  out [ID]                   output of a command, up to this event\n"
 	"  q\n";
 

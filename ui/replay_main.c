@@ -30,8 +30,8 @@ static const char replay_main_usage[] =
 	"  --theme NAME      auto, dark, light, mono\n"
 	"  --screens         print the screens after every event: live or not, they are the same\n"
 	"  --follow          with --screens: continue until the session ends\n"
-	"  --no-tui          one event per line; on a terminal: by words, as --step\n"
-	"  --step            the cursor by words, from standard input (\"help\" lists them)\n"
+	"  --no-tui          one event per line; on a terminal: by commands, as --step\n"
+	"  --step            move the cursor by commands from standard input (\"help\" lists them)\n"
 	"  --json            with --no-tui: JSON lines\n"
 	"  --speed N         with --no-tui: as it went, 0.25 to 64 times as fast\n"
 	"keys: ? shows them. Nothing runs.\n";

@@ -89,17 +89,11 @@ const char *word_nearest(const char *word, const char *const *candidate, size_t 
 	return best;
 }
 
-/* Names that commands had before; a name may be here and in the table of nobody else. */
 static const struct {
 	const char *old, *hint;
 } former_names[] = {
-	{ "redo", "Use 'repeat'." },
-	{ "rerun", "Use 'simulate' for a changed script, or 'repeat' for recorded commands." },
-	{ "preview", "Use 'dry-run'." },
-	{ "promote", "Use 'apply'." },
-	{ "later", "Use 'defer'." },
-	{ "pick", "Use 'review accept|reject|undecided'." },
-	{ "handover", "Use 'show --handoff'." },
+#define FORMER(name, hint) { name, hint },
+#include "wire/former.def"
 };
 
 const char *command_renamed(const char *name)

@@ -36,7 +36,7 @@ wait_for 30 shows 'HELD'
 ok $? "the fleet shows what is held"
 sees 'pending approvals [0-9].*deny in' "with its deadline"
 tm send-keys a
-wait_for 10 shows 'WHY IT STOPPED'
+wait_for 10 shows 'WHY IT NEEDS APPROVAL'
 ok $? "a opens the approval"
 sees 'git push origin main' "with the exact command"
 sees 'demo_policy.lua:[0-9]+' "and the rule's file and line"

@@ -25,11 +25,11 @@ screen() { $T capture-pane -p; }
 shows() { screen >"$t/screen"; grep -qE -- "$1" "$t/screen"; }
 keys() { $T send-keys "$@"; }
 $T new-session -d -x 120 -y 36 "LC_ALL=C.UTF-8 $sg run j.lua; echo left; exec sleep 60"
-wait_for 30 shows 'the budget is used up: \$ gives more'
+wait_for 30 shows 'the budget is used up: \$ extends it'
 ok $? "an action that waits for a budget says which key gives more"
 sees '^ hint +an action is pending' "who is new is told what to do"
 keys a
-wait_for 5 shows 'a budget is used up: \$ gives more, y lets this one through'
+wait_for 5 shows 'a budget is used up: \$ extends it, y approves this action only'
 ok $? "so does the screen that asks for a decision"
 keys Escape
 wait_for 5 shows 'AGENT +SANDBOX|AGENT +SESSION'

@@ -62,7 +62,7 @@ is $? 0 'and line mode with it, with its status'
 unlike "$(tr -d '\r' <"$t/pty" | tr '\033' '~')" '~' 'no escape sequence'
 
 seq=$("$sg" events --json | grep '"kind":"action.held"' | head -1 | grep -oE '"seq":[0-9]+')
-like "$("$sg" replay "#${seq#*:}" --screen --view approval 2>&1)" 'hold  it matches the hold filter: kind:exec' 'the dialog names the filter that stopped it'
+like "$("$sg" replay "#${seq#*:}" --screen --view approval 2>&1)" 'hold  it matches the breakpoint: kind:exec' 'the dialog names the filter that stopped it'
 
 # no client is attached: the sandbox of a pending action is frozen until a client attaches or decides
 cat >still.lua <<'L'

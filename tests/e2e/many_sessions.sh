@@ -35,9 +35,9 @@ wait_for 15 shows a 'fleet: 3 sessions +0 agents +3 HELD'
 ok $? "a session that begins later joins"
 wait_for 10 shows b '3 HELD'
 ok $? "on both screens"
-tm send-keys -t a -l ':boxes'
+tm send-keys -t a -l ':sandboxes'
 tm send-keys -t a Enter
-wait_for 5 shows a '3 boxes +3 open'
+wait_for 5 shows a '3 sandboxes +3 open'
 ok $? "the boxes of all sessions"
 tm send-keys -t a s
 wait_for 10 shows a 'agent@sandbox'

@@ -103,7 +103,7 @@ keys ":repeat $three" Enter
 wait_for 20 shows 'pending approval'
 ok $? "held: the screen says so"
 keys a
-wait_for 5 shows 'WHY IT STOPPED'
+wait_for 5 shows 'WHY IT NEEDS APPROVAL'
 ok $? "a opens the approval"
 sleep 0.6
 keys y

@@ -23,8 +23,8 @@ like "$(by 'seek 99:00')" 'seek: expected 50%.* 0:45' 'an invalid place is repor
 like "$(by 400 fleet)" '^400> [^$]*\$0\.[0-9]+' 'a screen as of the cursor'
 [ "$(by 400 fleet | cksum)" != "$(by 1200 fleet | cksum)" ]
 ok $? 'another place, another screen'
-like "$(by 300 'mark a look here' 600 mark marks)" 'a +#300 .* look here' 'marks are listed'
-like "$(by marks)" '#600' 'and are there the next time'
+like "$(by 300 'mark a look here' 600 mark bookmarks)" 'a +#300 .* look here' 'marks are listed'
+like "$(by bookmarks)" '#600' 'and are there the next time'
 like "$(by 'go a' where)" 'event 300 of' 'and gone to by their letter'
 like "$(by 'next mark' 'next mark' 'next mark')" 'mark #600' 'and one after the other'
 is "$(sha256sum "$file")" "$before" 'the record is not written to'

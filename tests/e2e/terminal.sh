@@ -46,15 +46,15 @@ ok $? "the title says so"
 
 # --- pasted keys decide nothing ---
 tm send-keys a
-wait_for 10 shows 'WHY IT STOPPED'
+wait_for 10 shows 'WHY IT NEEDS APPROVAL'
 sleep 0.6
 tm send-keys -l $'\e[200~y\e[201~'
 sleep 0.5
-shows 'WHY IT STOPPED'
+shows 'WHY IT NEEDS APPROVAL'
 ok $? "a pasted y approves nothing"
 tm send-keys -l $'\e]11;rgb:1111/1111/1111\e\\\e[?62;1c'
 sleep 0.3
-shows 'WHY IT STOPPED'
+shows 'WHY IT NEEDS APPROVAL'
 ok $? "nor does an answer of the terminal mean anything"
 
 # --- an editor that fails ---
@@ -69,13 +69,13 @@ tm send-keys y
 tm send-keys n
 sleep 0.3
 tm resize-window -x 100 -y 30
-wait_for 5 shows 'WHY IT STOPPED'
+wait_for 5 shows 'WHY IT NEEDS APPROVAL'
 ok $? "y and n did nothing there"
 for i in $(seq 40); do tm resize-window -x $((i * 37 % 150 + 1)) -y $((i * 13 % 50 + 1)); done
 tm resize-window -x 1 -y 1
 sleep 0.3
 tm resize-window -x 100 -y 30
-wait_for 10 shows 'WHY IT STOPPED'
+wait_for 10 shows 'WHY IT NEEDS APPROVAL'
 ok $? "a storm of sizes and 1x1 are survived"
 tm send-keys Escape
 wait_for 5 shows 'AGENT +SANDBOX'
@@ -191,7 +191,7 @@ wait_for 5 plain
 held=$("$sg" ls --live | grep -oE 's-[0-9a-z]+' | head -1)
 for sig in TERM HUP KILL; do
 	run "clear; sh -c '$sg shell --in $held; until stty -a | grep -q \" icanon\"; do sleep 0.1; done; printf \"\\r\\nover\\r\\n\"'"
-	wait_for 20 shows 'waits for a person'
+	wait_for 20 shows 'this shell is pending approval'
 	own=$(pgrep -P "$(pgrep -P "$(tm display-message -p '#{pane_pid}')" -x sh)" | head -1)
 	kill -$sig "$own"
 	wait_for 20 shows '^over'

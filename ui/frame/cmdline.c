@@ -135,6 +135,23 @@ static char *for_shell(struct ui *ui, const struct cmd_row *c, const char *rest)
 			  *rest || *c->usage ? " " : "", *rest ? rest : c->usage);
 }
 
+static const struct {
+	const char *old, *hint;
+} cmdline_former[] = {
+#define FORMER(name, hint) { name, hint },
+#include "wire/former.def"
+	FORMER("boxes", "Use 'sandboxes'.") FORMER("marks", "Use 'bookmarks'.")
+};
+
+/* How to say what had the name @word before, of commands and screens; NULL: there is none. */
+static const char *current_name(const char *word)
+{
+	for (size_t i = 0; i < ARRAY_LEN(cmdline_former); i++)
+		if (strcmp(cmdline_former[i].old, word) == 0)
+			return cmdline_former[i].hint;
+	return NULL;
+}
+
 static void cmdline_unknown(struct ui *ui, const char *word, const char *rest)
 {
 	const struct cmd_row *c = cmd_find(word);
@@ -143,8 +160,8 @@ static void cmdline_unknown(struct ui *ui, const char *word, const char *rest)
 	CLEANUP(free_ptr) char *line = c ? for_shell(ui, c, rest) : NULL;
 	names_of_agents(ui, &known);
 	if (view_find(word) && c && !c->supervisor)
-		ui_say(ui, ROLE_ERROR, ":%s opens a screen; with words it is the shell's: %s", word,
-		       line);
+		ui_say(ui, ROLE_ERROR, ":%s opens a screen; with arguments, use the shell: %s",
+		       word, line);
 	else if (view_find(word))
 		ui_say(ui, ROLE_ERROR, ":%s takes only the name of an agent or a sandbox: %s", word,
 		       known.len ? buf_cstr(&known) : "none yet");
@@ -154,6 +171,8 @@ static void cmdline_unknown(struct ui *ui, const char *word, const char *rest)
 		ui_say(ui, ROLE_ERROR, "'%s' is a setting: :set %s (Tab completes)", word, word);
 	else if (verb_find(word) != VERB_NONE)
 		ui_say(ui, ROLE_ERROR, ":%s takes no arguments", word);
+	else if (current_name(word))
+		ui_say(ui, ROLE_ERROR, "command '%s' was renamed. %s", word, current_name(word));
 	else if (near)
 		ui_say(ui, ROLE_ERROR, "unknown command '%s'; did you mean '%s'?", word, near);
 	else

@@ -122,12 +122,12 @@ static bool coach_later(const struct ui *ui)
  * 80 columns. */
 static const struct hint coach_hints[] = {
 	{ "decide",
-	  "read why it stopped, then choose: n denies with a reason, Esc is later",
+	  "read why it needs approval; n denies with a message, Esc defers",
 	  coach_deciding,
 	  { 0 },
 	  true },
 	{ "held",
-	  "an action is pending: a shows it and asks you; no screen opens unasked",
+	  "an action is pending approval: a opens it",
 	  something_held,
 	  { VERB_APPROVE, VERB_QUEUE, VERB_NONE },
 	  false },

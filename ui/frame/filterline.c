@@ -491,7 +491,7 @@ static void hold_hint(const struct ui *ui, struct area a, int row)
 {
 	hint_saying(ui, a, row,
 		    ui->prompt.text.len
-			    ? "Enter holds what matches  Esc cancels  Up history  Ctrl-t SQL"
+			    ? "Enter sets the breakpoint  Esc cancels  Up history  Ctrl-t SQL"
 			    : "Enter removes the breakpoint  Esc cancels");
 }
 

@@ -74,10 +74,11 @@ static void set_own(struct ui *ui, size_t source, uint64_t seq, char key, const 
 		ui_say(ui, ROLE_WARN, "%s", err.text);
 	else if (key)
 		ui_say(ui, ROLE_DIM,
-		       "marked #%" PRIu64 " as %c; '%c comes back here, :marks lists them", seq,
-		       key, key);
+		       "bookmark %c set at #%" PRIu64 "; '%c returns, :bookmarks lists them", key,
+		       seq, key);
 	else
-		ui_say(ui, ROLE_DIM, "marked #%" PRIu64 "; ]m finds it, :marks lists them", seq);
+		ui_say(ui, ROLE_DIM,
+		       "bookmark set at #%" PRIu64 "; ]m finds it, :bookmarks lists them", seq);
 }
 
 static void own_text(struct ui *ui, const char *text)
@@ -96,12 +97,12 @@ void mark_ask(struct ui *ui, uint32_t key)
 		return;
 	}
 	if (key == K_ENTER) {
-		snprintf(label, sizeof(label), "mark #%" PRIu64 " with a text:", on.action);
+		snprintf(label, sizeof(label), "bookmark #%" PRIu64 " with a text:", on.action);
 		ui_ask(ui, label, &on, ui_may_act(ui, on.source) ? mark_text : own_text);
 		return;
 	}
 	if (key >= 0x7f || !isalnum((int)key)) {
-		ui_say(ui, ROLE_DIM, "a mark is a letter or a digit");
+		ui_say(ui, ROLE_DIM, "a bookmark is a letter or a digit");
 		return;
 	}
 	set_own(ui, on.source, on.action, (char)key, "");
@@ -111,7 +112,7 @@ void ui_mark(struct ui *ui, char key, const char *text)
 {
 	struct subject on = { 0 };
 	if (key && !isalnum((unsigned char)key))
-		ui_say(ui, ROLE_ERROR, "a mark is a letter or a digit");
+		ui_say(ui, ROLE_ERROR, "a bookmark is a letter or a digit");
 	else if (marks_place(ui, &on.source, &on.action))
 		set_own(ui, on.source, on.action, key, text);
 }
@@ -156,7 +157,7 @@ void mark_go(struct ui *ui, uint32_t key)
 				return;
 			}
 		}
-	ui_say(ui, ROLE_DIM, "bookmark not found; :marks lists them");
+	ui_say(ui, ROLE_DIM, "bookmark not found; :bookmarks lists them");
 }
 
 /* --- jumps ------------------------------------------------------------------------------------ */

@@ -123,7 +123,7 @@ int own_marks_set(struct own_marks *m, uint64_t seq, char key, const char *text,
 {
 	own_marks_read_file(m);
 	if (m->nr >= OWN_MARKS_MAX && own_marks_place(m, seq, key) == m->nr)
-		return err_set(err, ERR_FULL, "at most %d marks in a session", OWN_MARKS_MAX);
+		return err_set(err, ERR_FULL, "at most %d bookmarks in a session", OWN_MARKS_MAX);
 	own_marks_add(m, seq, key, text);
 	return own_marks_write_file(m, err);
 }

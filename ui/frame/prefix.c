@@ -20,7 +20,7 @@ static const struct choice_row prefix_goes[] = {
 	{ 'g', "first", VERB_FIRST }, { 'e', "end", VERB_LAST },
 	{ 'f', "fleet", VERB_FLEET }, { 'l', "log", VERB_LOG },
 	{ 'q', "queue", VERB_QUEUE }, { 'd', "diff", VERB_DIFF },
-	{ 'a', "agent", VERB_AGENT }, { 'b', "boxes", VERB_BOXES },
+	{ 'a', "agent", VERB_AGENT }, { 'b', "sandboxes", VERB_BOXES },
 	{ 'j', "jobs", VERB_JOBS },   { 'h', "handoff", VERB_HANDOVER },
 	{ 0, NULL, VERB_NONE },
 };
@@ -136,8 +136,8 @@ void prefix_paint(const struct ui *ui, struct area all)
 		grid_put(
 			all, row, col, ROLE_TEXT,
 			ui->replay
-				? "a letter marks the event under the cursor for you;  Enter marks it with a text"
-				: "a letter marks this place for you;  Enter adds a bookmark with a text");
+				? "a letter bookmarks the event under the cursor;  Enter adds a bookmark with a text"
+				: "a letter bookmarks this event;  Enter adds a bookmark with a text");
 	} else {
 		for (const struct choice_row *r = prefix_rows_of(f->prefix); r && r->key; r++) {
 			char key[2] = { r->key, 0 };

@@ -156,7 +156,7 @@ static void search_go(struct ui *ui, int by, bool here)
 	top->ops->go(top->self, ui, h->at[at]);
 	select_went(ui, h->at[at]);
 	const char *wrapped = !round   ? ""
-			      : by > 0 ? "  (from the top again)"
+			      : by > 0 ? "  (continued from the top)"
 				       : "  (from the end again)";
 	ui_say(ui, round ? ROLE_WARN : ROLE_DIM, "/%s  %zu/%zu%s%s", f->needle, at + 1, h->nr,
 	       h->cut ? "+" : "", wrapped);

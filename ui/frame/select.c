@@ -79,7 +79,7 @@ static struct hash print_of(const struct ui *ui, const struct looked *l)
 /* Another screen came: its first line does not say what was chosen on the one before. */
 static void left_behind(struct ui *ui)
 {
-	static const char end[] = " chosen";
+	static const char end[] = " selected";
 	size_t n = strlen(ui->message);
 	ui->select.on = false;
 	if (n >= sizeof(end) - 1 && strcmp(ui->message + n - (sizeof(end) - 1), end) == 0)
@@ -108,7 +108,7 @@ static void select_say(struct ui *ui)
 		return;
 	select_range_of(ui, &l, &lo, &hi);
 	size_t n = lines_in(&l, lo, hi);
-	ui_say(ui, ROLE_TEXT, "%zu line%s chosen", n, n == 1 ? "" : "s");
+	ui_say(ui, ROLE_TEXT, "%zu line%s selected", n, n == 1 ? "" : "s");
 }
 
 static void move_to(struct ui *ui, int64_t to)
@@ -273,6 +273,6 @@ void select_paint(struct ui *ui, struct area body)
 const char *const *select_hints(const struct ui *ui)
 {
 	static const char *const hints[] = { "j k lines", "G end",     "/ to a hit", "y copy",
-					     "| pager",	  "w write..", "Esc none",   NULL };
+					     "| pager",	  "w write..", "Esc cancel", NULL };
 	return is_on(ui) ? hints : NULL;
 }

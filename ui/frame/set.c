@@ -98,7 +98,7 @@ static void set_popup(struct ui *ui, const char *value)
 	ui->popup = *value == 't';
 	ui_say(ui, ROLE_DIM,
 	       ui->popup ? "pending approvals open when they arrive, unless you type"
-			 : "no screen opens unasked");
+			 : "pending approvals open only when you press a");
 }
 
 static void set_next(struct ui *ui, const char *value)

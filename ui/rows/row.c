@@ -450,36 +450,36 @@ static void load_other(struct row_info *out, const struct model *m, const struct
 		out->what = decision_text(o, a);
 		break;
 	case EV_BOX_OPEN:
-		out->word = "box";
+		out->word = "sandbox";
 		out->what = arena_printf(a, "opening %s, backend %s", json_str(o, "name", ""),
 					 json_str(o, "driver", ""));
 		break;
 	case EV_BOX_READY:
-		out->word = "box";
+		out->word = "sandbox";
 		out->what =
 			arena_printf(a, "%s ready, isolation %s", views_row_box_name(m, ev->box, a),
 				     wall_words(json_str(o, "profile", "")));
 		break;
 	case EV_BOX_CLOSED:
-		out->word = "box";
+		out->word = "sandbox";
 		out->what =
 			arena_printf(a, "%s closed%s%s%s", views_row_box_name(m, ev->box, a),
 				     rent_text(json_object_get(o, "cost"), a),
 				     *json_str(o, "why", "") ? ": " : "", json_str(o, "why", ""));
 		break;
 	case EV_BOX_FROZEN:
-		out->word = "box";
+		out->word = "sandbox";
 		out->what =
 			arena_printf(a, "%s %s%s%s", views_row_box_name(m, ev->box, a),
 				     json_flag(o, "frozen", false) ? "frozen" : "unfrozen",
 				     *json_str(o, "why", "") ? ": " : "", json_str(o, "why", ""));
 		break;
 	case EV_BOX_SAID:
-		out->word = "box";
+		out->word = "sandbox";
 		out->what = text_or_raw(o, a);
 		break;
 	case EV_BOX_CALL:
-		out->word = "box";
+		out->word = "sandbox";
 		out->what =
 			arena_printf(a, "%s: %s %s%s %lld%s%s", json_str(o, "provider", "?"),
 				     json_str(o, "method", ""), json_str(o, "host", ""),

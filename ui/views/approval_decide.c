@@ -77,7 +77,7 @@ static void approval_decide_noted(struct ui *ui, const char *text)
 	while (len > 0 && !utf8_valid(v->note, len)) /* cut in the middle of a character */
 		v->note[--len] = 0;
 	ui_say(ui, ROLE_DIM,
-	       *text ? "kept with whatever you decide about #%" PRIu64 : "no note for #%" PRIu64,
+	       *text ? "note kept with your decision on #%" PRIu64 : "no note for #%" PRIu64,
 	       v->action);
 }
 
@@ -192,7 +192,7 @@ void approval_try(struct approval *v, struct ui *ui)
 	snprintf(id, sizeof(id), "%" PRIu64, v->action);
 	const char *words[] = { "dry-run", id, NULL };
 	if (v->info.trying)
-		ui_say(ui, ROLE_DIM, "it is being tried already");
+		ui_say(ui, ROLE_DIM, "the dry run is already running");
 	else if (v->info.act && !v->info.decided)
 		ui_send(ui, v->source, words, NULL);
 }

@@ -88,7 +88,7 @@ int others_paint(const struct approval *v, const struct ui *ui, struct area a, i
 			 arena_printf(v->arena, "%s %s that %s%s:%s",
 				      deny ? "and denies" : "and lets run at once",
 				      fmt_plural(v->arena, (int64_t)all.nr, "other", "others"),
-				      all.nr == 1 ? "waits" : "wait",
+				      all.nr == 1 ? "is pending" : "are pending",
 				      all.more ? arena_printf(v->arena, " (%zu more stay pending)",
 							      all.more)
 					       : "",

@@ -82,11 +82,11 @@ static const struct {
 	{ VERB_YES, "y", "approve once", "run exactly these bytes, once" },
 	{ VERB_BUDGET, "$", "extend the budget..", "it continues, and so do later actions" },
 	{ VERB_YES_SESSION, "s", "approve for session..",
-	  "choose a pattern; shows what it would have let through" },
+	  "choose a pattern; shows past actions that it would have allowed" },
 	{ VERB_YES_RULE, "p", "add rule to policy..",
 	  "appends to .sandglass/added.lua after you see the line" },
 	{ VERB_EDIT, "e", "edit and approve..",
-	  "opens $EDITOR; checked against policy again; the agent learns of it" },
+	  "opens $EDITOR; checked against policy again; the agent sees the edit" },
 	{ VERB_PROMOTE, "m", "apply the dry run",
 	  "exactly its changes, exit status, and output; nothing runs" },
 	{ VERB_NO, "n", "deny with message..",
@@ -137,21 +137,21 @@ const char *approval_off(const struct approval *v, const struct ui *ui, enum ver
 	if (!v->info.act)
 		return "there is nothing to decide";
 	if (v->info.decided)
-		return "it is decided";
+		return "already decided";
 	if (ui->mono_us - v->opened_us < ui->dead_us)
 		return "keys are off for a moment, so that nothing is decided by mistake";
 	if (v->info.budget && (verb == VERB_YES_SESSION || verb == VERB_YES_RULE ||
 			       (!v->info.command && (verb == VERB_EDIT || verb == VERB_PROMOTE))))
-		return "a used up budget is all that holds it: $ gives more, y lets it go once";
+		return "only the used-up budget holds it: $ extends the budget, y approves once";
 	if (!v->seen_end && (verb == VERB_YES || verb == VERB_YES_SESSION || verb == VERB_YES_RULE))
 		return "scroll to the end of the command first";
 	if (v->edited &&
 	    (verb == VERB_YES_SESSION || verb == VERB_YES_RULE || verb == VERB_PROMOTE))
-		return "it is edited: y approves it, once";
+		return "the action is edited: y approves it once";
 	if (verb == VERB_PROMOTE && !v->info.act->promotable)
-		return v->info.trying  ? "it is being tried"
+		return v->info.trying  ? "the dry run is running"
 		       : v->info.tried ? "this dry run can't be applied; r repeats it"
-				       : "r tries it first";
+				       : "r starts a dry run first";
 	if (!v->info.command && verb == VERB_EDIT)
 		return "only for command lines";
 	return NULL;
@@ -163,7 +163,7 @@ static const char *what_of(const struct approval *v, size_t i)
 	if (approval_paint_decisions[i].verb == VERB_YES && !v->seen_end)
 		return "(scroll to the end first: Space)";
 	if (approval_paint_decisions[i].verb == VERB_PROMOTE && !v->info.act->promotable)
-		return v->info.trying ? "it is being tried now" : "r tries it first";
+		return v->info.trying ? "the dry run is running" : "r starts a dry run first";
 	if (approval_paint_decisions[i].verb == VERB_YES && v->armed)
 		return "once more: the risk is high";
 	if (approval_paint_decisions[i].verb == VERB_YES && type)
@@ -212,7 +212,7 @@ static void paint_decisions(const struct approval *v, const struct ui *ui, struc
 	size_t half = (nr + 1) / 2;
 	put_rule(a, 0, "decide", ROLE_TITLE,
 		 v->armed	  ? "y again to approve, any other key not"
-		 : v->info.folded ? "v has all of it"
+		 : v->info.folded ? "v shows everything"
 				  : NULL);
 	for (size_t i = 0; i < nr; i++)
 		paint_decision(v, ui, a, 1 + (int)(two ? i % half : i),

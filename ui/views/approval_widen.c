@@ -467,12 +467,11 @@ static int approval_widen_paint_rule(const struct approval *v, struct area a, in
 	bool good = strcmp(then, w->deny ? "deny" : "allow") == 0;
 	if (row < a.rows - 1)
 		grid_put(a, row++, 3, ROLE_DIM,
-			 arena_printf(v->arena,
-				      "%s:%" PRId64 ", in force here at once and in the next runs",
+			 arena_printf(v->arena, "%s:%" PRId64 ", in effect now and in later runs",
 				      json_str(o, "file", ""), json_int(o, "line", 0)));
 	grid_put(a, row++, 3, good ? ROLE_OK : ROLE_WARN,
-		 good ? arena_printf(v->arena, "with it #%" PRIu64 " is: %s", v->action, then)
-		      : arena_printf(v->arena, "with it #%" PRIu64 " is still: %s, by %s",
+		 good ? arena_printf(v->arena, "with this rule, #%" PRIu64 ": %s", v->action, then)
+		      : arena_printf(v->arena, "with this rule, #%" PRIu64 " is still: %s, by %s",
 				     v->action, then, json_str(o, "by", "")));
 	return row;
 }
@@ -501,7 +500,7 @@ static void paint_tried(const struct approval *v, const struct ui *ui, struct ar
 		return;
 	grid_put(a, row++, 3, ROLE_TEXT,
 		 arena_printf(v->arena,
-			      "tried on %s of this session: matches %" PRId64 ", %" PRId64
+			      "checked against %s of this session: matches %" PRId64 ", %" PRId64
 			      " of them denied",
 			      fmt_plural(v->arena, json_int(o, "tried", 0), "action", "actions"),
 			      json_int(o, "matched", 0), json_int(o, "denied", 0)));

@@ -102,7 +102,7 @@ static const char *byte_counts(const json_t *req, uint32_t hidden, uint32_t fore
 	else if (json_object_get(req, "cmd"))
 		buf_puts(&b, ", a shell command");
 	else if (words > 0)
-		buf_printf(&b, ", %s", fmt_plural(a, (int64_t)words, "word", "words"));
+		buf_printf(&b, ", %s", fmt_plural(a, (int64_t)words, "argument", "arguments"));
 	if (lines > 1)
 		buf_printf(&b, ", %zu lines", lines);
 	if (foreign > 0)
@@ -219,8 +219,8 @@ static void approve_circumstances(struct text *t, struct source *s, const json_t
 		buf_puts(&cwd, "/workspace");
 	buf_printf(&line, "cwd  %s      ", cwd.data);
 	if (b)
-		buf_printf(&line, "box %s:%s%s%s      ", b->driver, b->name, *b->profile ? " " : "",
-			   wall_words(b->profile));
+		buf_printf(&line, "sandbox %s:%s%s%s      ", b->driver, b->name,
+			   *b->profile ? " " : "", wall_words(b->profile));
 	if (limit > 0)
 		buf_printf(&line, "limit %s      ", fmt_span(a, limit));
 	buf_printf(&line, "stdin %s",
@@ -285,9 +285,9 @@ static void approve_reasons(struct text *t, const json_t *held, const json_t *ju
 		if (w && strcmp(w, "ask") != 0)
 			text_putf(
 				t, ROLE_HELD, "%-5s %s%s%s", w,
-				strcmp(w, "hold") == 0 ? "it matches the hold filter"
+				strcmp(w, "hold") == 0 ? "it matches the breakpoint"
 				: strcmp(w, "budget") == 0
-					? "a budget is used up: $ gives more, y lets this one through"
+					? "a budget is used up: $ extends it, y approves this action only"
 				: strcmp(w, "price") == 0
 					? "no price is known for this model: a budget in dollars can't limit it"
 					: "paused by a user",
@@ -438,7 +438,7 @@ static void approve_seen(struct text *t, struct source *s, const json_t *req,
 static void approve_taint(struct text *t, const json_t *req)
 {
 	if (json_flag(req, "tainted", false))
-		text_puts(t, ROLE_WARN, "it follows input from outside (tainted)");
+		text_puts(t, ROLE_WARN, "it follows untrusted content (tainted)");
 }
 
 static void approve_effect(struct text *t, struct source *s, const json_t *req,
@@ -536,15 +536,15 @@ static void full_rest(struct text *t, struct source *s, const json_t *req, const
 		      const json_t *judged, const struct approval_info *info, const char *said)
 {
 	text_blank(t);
-	approve_head(t, "WHY IT STOPPED");
+	approve_head(t, "WHY IT NEEDS APPROVAL");
 	approve_reasons(t, held, judged, info);
 	text_blank(t);
 	if (*said) {
-		approve_head(t, "WHAT THE AGENT SAID");
+		approve_head(t, "MESSAGE OF THE AGENT");
 		text_putf(t, ROLE_TEXT, "\"%s\"", said);
 		text_blank(t);
 	}
-	approve_head(t, "WHAT IT WOULD DO");
+	approve_head(t, "EFFECT");
 	approve_effect(t, s, req, info);
 }
 

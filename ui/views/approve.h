@@ -25,7 +25,7 @@ struct approval_info {
 	const char *type;	    /* the name that a rule wants typed; NULL none */
 	const char *note, *note_by; /* of who left it held last; NULL none */
 	const char *rule, *why;	    /* the winner */
-	const char *counts;	    /* "exact bytes, 4 words, ASCII only, no hidden characters" */
+	const char *counts; /* "exact bytes, 4 arguments, ASCII only, no hidden characters" */
 	uint32_t hidden;
 	bool again, changed; /* shown before; the workspace has changed since */
 	bool folded;	     /* not all of it is shown */

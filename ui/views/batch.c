@@ -81,7 +81,7 @@ void batch_refresh(struct batch *b, const struct ui *ui)
 const char *batch_why_not(const struct batch *b)
 {
 	if (b->nr == 0)
-		return "nothing is marked: Space marks, Enter looks at one";
+		return "nothing is selected: Space selects, Enter opens one";
 	for (size_t i = 0; i < b->nr; i++)
 		if (b->item[i].not )
 			return b->item[i].not ;

@@ -233,10 +233,10 @@ static void paint_pending(const struct fleet *f, const struct ui *ui, struct are
 			col = put_field(a, row, col, 6, ROLE_TEXT, p->act ? p->info.word : "asks");
 		const char *what = one_line(p->info.what, f->arena);
 		const char *why = ui->src[p->source]->lost	      ? "until it is resumed"
-				  : !p->act			      ? "waits for an answer"
+				  : !p->act			      ? "waits for your answer"
 				  : strcmp(p->info.by, "budget") != 0 ? p->info.by
 				  : ui_may_act(ui, p->source)
-					  ? "the budget is used up: $ gives more"
+					  ? "the budget is used up: $ extends it"
 					  : "the budget is used up";
 		int n = text_cells(why, a.g->ascii), room = a.cols - col - n - 3;
 		if (room < 20)
@@ -334,7 +334,7 @@ static void view_fleet_paint_rule(const struct fleet *f, const struct ui *ui, st
 	const char *hold = ui->nr_src > 0 ? ui->src[f->source]->model.hold : "", *seen;
 	seen = fmt_seen(f->arena, (size_t)f->top, (size_t)f->list_rows - 1, f->nr);
 	if (*hold)
-		hold = arena_printf(f->arena, "hold: %s", hold);
+		hold = arena_printf(f->arena, "breakpoint: %s", hold);
 	if (seen && *hold && text_cells(seen, false) + text_cells(hold, a.g->ascii) + 10 > a.cols)
 		seen = NULL;
 	put_rule(a, 1, seen, ROLE_DIM, *hold ? hold : NULL);

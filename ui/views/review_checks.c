@@ -57,7 +57,7 @@ static void review_checks_say(struct review *v, struct review_check *c,
 	c->action = act->id;
 	c->runs = act->state != ACT_OVER;
 	c->ok = act->state == ACT_OVER && act->code == 0;
-	c->outcome = act->state == ACT_WAITS ? "waits"
+	c->outcome = act->state == ACT_WAITS ? "pending"
 		     : c->runs		     ? "runs"
 		     : act->code >= 0	     ? arena_printf(v->arena, "exit %d", act->code)
 					     : "no end";

@@ -40,7 +40,7 @@ static int review_paint_put_state(struct review *v, struct area a, int row, int 
 	if (p->text)
 		col = grid_put(a, row, col + (c != PART_OPEN || !w->seen), ROLE_WARN, "edited");
 	if (p->comment)
-		col = grid_put(a, row, col + 1, ROLE_WHO, "said");
+		col = grid_put(a, row, col + 1, ROLE_WHO, "comment");
 	return col;
 }
 
@@ -87,7 +87,7 @@ static void paint_parts(struct review *v, struct area a)
 static void paint_flags(struct review *v, struct area a)
 {
 	int row = 1;
-	grid_put(a, 0, 1, ROLE_TITLE, "look twice");
+	grid_put(a, 0, 1, ROLE_TITLE, "review closely");
 	for (size_t i = 0; i < v->nr && row < a.rows; i++) {
 		const char *flag = v->flag[i] ? v->flag[i] : v->drifted[i] ? "base changed" : NULL;
 		if (!flag)
@@ -191,7 +191,7 @@ static void paint_foot(struct review *v, struct area a)
 {
 	bool wide = a.cols >= REVIEW_WIDE;
 	const struct review_check *c = !wide && v->nr_checks ? &v->check[0] : NULL;
-	put_rule(a, a.rows - 2, v->waits ? "a script waits for this" : "merge back",
+	put_rule(a, a.rows - 2, v->waits ? "a script waits for this review" : "merge back",
 		 v->waits ? ROLE_HELD : ROLE_TITLE,
 		 v->waits ? arena_printf(v->arena, "%s", v->wanted)
 		 : c	  ? arena_printf(v->arena, "%s %.30s: %s", check_word(c),

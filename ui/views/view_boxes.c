@@ -133,10 +133,10 @@ enum {
 };
 
 static const struct column view_boxes_columns[COL_NR] = {
-	{ "BOX", { 14, 16 }, { 1, 1 }, false },	 { "SESSION", { 0, 9 }, { 1, 1 }, false },
-	{ "WALL", { 18, 21 }, { 1, 1 }, false }, { "STATE", { 8, 8 }, { 1, 1 }, false },
-	{ "NET", { 7, 13 }, { 1, 1 }, false },	 { "RUN", { 4, 4 }, { 1, 1 }, true },
-	{ "CHANGED", { 8, 8 }, { 1, 1 }, true }, { "OUTPUT", { 0, 8 }, { 1, 1 }, true },
+	{ "SANDBOX", { 14, 16 }, { 1, 1 }, false },   { "SESSION", { 0, 9 }, { 1, 1 }, false },
+	{ "ISOLATION", { 18, 21 }, { 1, 1 }, false }, { "STATE", { 8, 8 }, { 1, 1 }, false },
+	{ "NET", { 7, 13 }, { 1, 1 }, false },	      { "RUN", { 4, 4 }, { 1, 1 }, true },
+	{ "CHANGED", { 8, 8 }, { 1, 1 }, true },      { "OUTPUT", { 0, 8 }, { 1, 1 }, true },
 	{ "AGENT", { 0, 0 }, { 2, 2 }, false },
 };
 
@@ -149,7 +149,7 @@ static const char *view_boxes_state_word(const struct boxed *b, enum role *r, ch
 	*sign = b->box->closed ? '.' : b->box->frozen ? '=' : !b->box->ready ? 'z' : '>';
 	return b->box->closed	? "closed"
 	       : b->box->frozen ? "FROZEN"
-	       : !b->box->ready ? "opens"
+	       : !b->box->ready ? "opening"
 				: "open";
 }
 
@@ -186,12 +186,12 @@ static void view_boxes_paint(const void *self, const struct ui *ui, struct area 
 	struct columns c;
 	int row;
 	const struct piece p[] = {
-		{ ROLE_TEXT, fmt_plural(ar, (int64_t)v->l.nr, "box", "boxes") },
+		{ ROLE_TEXT, fmt_plural(ar, (int64_t)v->l.nr, "sandbox", "sandboxes") },
 		{ ROLE_RUN, v->open ? arena_printf(ar, "%zu open", v->open) : "" },
 		{ ROLE_PAUSED, v->frozen ? arena_printf(ar, "%zu FROZEN", v->frozen) : "" },
 		{ ROLE_ADD, v->changed ? arena_printf(ar, "%zu not merged", v->changed) : "" },
 	};
-	draw_title(a, 0, "boxes", p, ARRAY_LEN(p));
+	draw_title(a, 0, "sandboxes", p, ARRAY_LEN(p));
 	list_rule(&v->l, a,
 		  ui_may_act(ui, v->source) ? "d changes   s shell   z freeze, thaw   X close.."
 					    : "d changes",
@@ -369,7 +369,7 @@ static void view_boxes_go(void *self, struct ui *ui, uint64_t to)
 }
 
 const struct view_ops view_boxes = {
-	.name = "boxes",
+	.name = "sandboxes",
 	.where = IN_BOXES,
 	.size = sizeof(struct boxes),
 	.open = view_boxes_open_view,

@@ -77,7 +77,7 @@ static void view_claims_detail(struct claims_view *v, int cols, bool ascii)
 	if (*evidence)
 		text_putf(&v->detail, ROLE_TEXT, "evidence: %s", evidence);
 	text_putf(&v->detail, ROLE_DIM, "Enter goes to %s",
-		  *evidence ? "the evidence, again to the next one" : "where it was said");
+		  *evidence ? "the evidence, again to the next one" : "the claim");
 }
 
 static void view_claims_recalc(void *self, struct ui *ui, struct arena *ar, int rows, int cols)

@@ -406,7 +406,7 @@ static void paint_session(const struct compare *v, const struct ui *ui, struct a
 	put_right(a, row, col + 26, 12, ROLE_TEXT,
 		  fmt_plural(v->arena, (int64_t)d->nr, "action", "actions"));
 	grid_put(a, row, col + 40, ROLE_HUNK,
-		 arena_printf(v->arena, "way %c  files %c", d->letter_way, d->letter_files));
+		 arena_printf(v->arena, "actions %c  files %c", d->letter_way, d->letter_files));
 }
 
 static void paint_step(const struct compare *v, struct area a, int row, const struct step *s,
@@ -471,17 +471,18 @@ static void view_compare_paint(const void *self, const struct ui *ui, struct are
 		put_rule(a, 1, NULL, ROLE_RULE, NULL);
 		grid_put(
 			a, 3, 3, ROLE_DIM,
-			"one session is open here: 'sandglass compare A B' lays two beside each other");
+			"one session is open here: 'sandglass compare A B' shows two side by side");
 		return;
 	}
-	const char *parts = v->first == SIZE_MAX
-				    ? "nowhere apart"
-				    : arena_printf(v->arena, "parts at row %zu", v->first + 1);
+	const char *parts =
+		v->first == SIZE_MAX
+			? "no difference"
+			: arena_printf(v->arena, "first difference: row %zu", v->first + 1);
 	const struct piece p[] = { { ROLE_OK, arena_printf(v->arena, "%zu of %zu the same", v->same,
 							   v->nr_rows) },
 				   { v->first == SIZE_MAX ? ROLE_OK : ROLE_WARN, parts } };
 	draw_title(a, 0, "compare", p, ARRAY_LEN(p));
-	put_rule(a, 1, "sessions", ROLE_TITLE, "the same letter, the same way, the same files");
+	put_rule(a, 1, "sessions", ROLE_TITLE, "same letter: same actions, same files");
 	for (size_t i = 0; i < table_rows(v); i++)
 		paint_session(v, ui, a, 2 + (int)i, i);
 	put_rule(a, top,

@@ -62,7 +62,7 @@ static void view_handoff_paint(const void *self, const struct ui *ui, struct are
 {
 	const struct handover *v = self;
 	(void)ui;
-	draw_title(a, 0, "handover: one page for who takes over", NULL, 0);
+	draw_title(a, 0, "handoff summary", NULL, 0);
 	put_rule(a, 1, NULL, ROLE_RULE, "w write it   y copy   | pager");
 	text_paint(&v->text, area_sub(a, 2, 1, a.rows - 2, a.cols - 2), (size_t)v->top);
 }

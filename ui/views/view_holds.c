@@ -67,7 +67,7 @@ static void view_holds_paint(const void *self, const struct ui *ui, struct area 
 {
 	const struct holds *v = self;
 	bool may = ui_may_act(ui, v->source);
-	draw_title(a, 0, "breakpoints: matching actions wait for you", NULL, 0);
+	draw_title(a, 0, "breakpoints: matching actions require approval", NULL, 0);
 	put_rule(a, 1, NULL, ROLE_RULE, may ? "e edit   x remove   I off, on" : "read only");
 	if (!v->text || !*v->text) {
 		grid_put(a, 3, 3, ROLE_DIM,

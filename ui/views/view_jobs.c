@@ -1,4 +1,4 @@
-/* Work that takes its time: commands and processes that run, previews, commands that run again,
+/* Running work: commands and processes that run, previews, commands that run again,
  * merges, boxes that open; below them what was over and had taken long. Reads: models; texts of the
  * rows shown. Enter opens it, X ends it (asks). */
 #include <inttypes.h>
@@ -156,7 +156,7 @@ static const char *work_word(const struct job *j, const struct row_info *info)
 {
 	return j->kind == JOB_PREVIEW ? "dry run"
 	       : j->kind == JOB_REDO  ? "repeat"
-	       : j->kind == JOB_BOX   ? "box"
+	       : j->kind == JOB_BOX   ? "sandbox"
 				      : info->word;
 }
 
@@ -222,7 +222,7 @@ static void view_jobs_paint(const void *self, const struct ui *ui, struct area a
 		{ ROLE_DIM,
 		  v->l.nr > v->running ? arena_printf(ar, "%zu over", v->l.nr - v->running) : "" },
 	};
-	draw_title(a, 0, "jobs: work that takes its time", p, ARRAY_LEN(p));
+	draw_title(a, 0, "jobs: running work", p, ARRAY_LEN(p));
 	list_rule(&v->l, a, ui_may_act(ui, v->source) ? "Enter open   X end it.." : "Enter open",
 		  ar);
 	list_columns(&c, view_jobs_columns, COL_NR, a.cols, a.cols >= 100,
@@ -288,7 +288,7 @@ static bool open_job(const struct jobs *v, struct ui *ui)
 		on.action = j->act->id;
 	}
 	ui_open(ui,
-		j->kind == JOB_BOX	 ? "boxes"
+		j->kind == JOB_BOX	 ? "sandboxes"
 		: j->kind == JOB_REDO	 ? "repeat"
 		: j->kind == JOB_PREVIEW ? "approval"
 		: on.agent		 ? "agent"

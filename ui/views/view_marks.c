@@ -135,10 +135,10 @@ static void view_marks_paint(const void *self, const struct ui *ui, struct area 
 	const struct marks *v = self;
 	struct columns c;
 	int row;
-	const struct piece p[] = { { ROLE_TEXT,
-				     fmt_plural(v->arena, (int64_t)v->l.nr, "mark", "marks") } };
-	draw_title(a, 0, "marks", p, ARRAY_LEN(p));
-	list_rule(&v->l, a, "Enter goes there   D removes one of your own", v->arena);
+	const struct piece p[] = { { ROLE_TEXT, fmt_plural(v->arena, (int64_t)v->l.nr, "bookmark",
+							   "bookmarks") } };
+	draw_title(a, 0, "bookmarks", p, ARRAY_LEN(p));
+	list_rule(&v->l, a, "Enter jumps to it   D removes one of your own", v->arena);
 	list_columns(&c, view_marks_columns, COL_NR, a.cols, a.cols >= 110, COL_NR);
 	list_heads(a, 2, &c);
 	for (size_t i = v->l.top; list_sees(&v->l, i, a, &row); i++) {
@@ -218,15 +218,16 @@ static void view_marks_subject(const void *self, const struct ui *ui, struct sub
 
 static const char *const *view_marks_hints(const void *self, const struct ui *ui)
 {
-	static const char *const all[] = { "Enter goes there", "D remove", "/ search", ": cmd",
-					   "? help",	       "q back",   NULL };
+	static const char *const all[] = {
+		"Enter jumps to it", "D remove", "/ search", ": cmd", "? help", "q back", NULL
+	};
 	(void)self;
 	(void)ui;
 	return all;
 }
 
 const struct view_ops view_marks = {
-	.name = "marks",
+	.name = "bookmarks",
 	.where = IN_TABLE,
 	.hints = view_marks_hints,
 	.size = sizeof(struct marks),

@@ -226,7 +226,7 @@ static void add_events(struct palette *v, struct ui *ui, struct arena *ar)
 			found++;
 			v->entry[v->nr++] = (struct entry){
 				.what = IS_EVENT,
-				.right = "Enter goes there",
+				.right = "Enter jumps to it",
 				.source = i,
 				.id = row,
 				.place = v->nr - 1,

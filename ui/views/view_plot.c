@@ -271,7 +271,7 @@ static void view_plot_paint(const void *self, const struct ui *ui, struct area a
 	int n = text_cells(text, a.g->ascii), left = NAME + 1 + at + 2;
 	grid_put(a, row++, left + n < a.cols ? left : NAME + at - n, ROLE_TEXT, text);
 	paint_heat(v, a, row++);
-	put_rule(a, row++, "who worked when", ROLE_TITLE,
+	put_rule(a, row++, "agents over time", ROLE_TITLE,
 		 "# runs  - thinks  = paused  ! held  x failed");
 	for (size_t i = 0; i < v->nr_lanes && row < a.rows; i++)
 		paint_lane(v, a, row++, i);

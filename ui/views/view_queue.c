@@ -212,7 +212,7 @@ static const char *marks_text(const struct queue *q, const struct ui *ui)
 	const char *why = batch_why_not(&q->marked);
 	if (q->marked.nr == 0)
 		return ui->replay ? "Enter opens one" : "y or Enter opens one, n denies it";
-	return arena_printf(q->arena, "%zu marked: n denies%s%s", q->marked.nr,
+	return arena_printf(q->arena, "%zu selected: n denies%s%s", q->marked.nr,
 			    why ? "; y not: " : ", y approves", why ? why : "");
 }
 

@@ -213,7 +213,7 @@ static void show_words(struct review *v, const struct part *p)
 	if (!p->comment)
 		return;
 	text_blank(&v->text);
-	text_head(&v->text, ROLE_WHO, "%s said:", p->comment_by);
+	text_head(&v->text, ROLE_WHO, "comment by %s:", p->comment_by);
 	text_add(&v->text, ROLE_TEXT, NULL, p->comment, strlen(p->comment), TEXT_SOFT);
 }
 

@@ -380,7 +380,7 @@ static void view_tree_compared(struct ui *ui, const char *text)
 		return;
 	uint64_t at = *text ? place_named(ui, v->source, text) : 0;
 	if (*text && !at) {
-		ui_say(ui, ROLE_ERROR, "bookmark or event '%s' not found; :marks lists bookmarks",
+		ui_say(ui, ROLE_ERROR, "bookmark or event '%s' not found; :bookmarks lists them",
 		       text);
 		return;
 	}
@@ -400,7 +400,7 @@ static bool ask_diff(struct tree_view *v, struct ui *ui)
 	if (v->diff && *v->file)
 		v->diff = false;
 	else
-		ui_ask(ui, "differs from which mark or event (empty: the base): ",
+		ui_ask(ui, "compare with bookmark or event (empty: the base): ",
 		       &(struct subject){ .source = v->source }, view_tree_compared);
 	return true;
 }

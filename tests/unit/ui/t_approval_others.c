@@ -11,11 +11,14 @@ static void others(void)
 	press("yyx");
 	is_int(nr_sent, 0, "read-only: nothing can be sent");
 	end();
-	static const struct act looks = { .why_not = "read only: this session is shared with you to watch" };
+	static const struct act looks = {
+		.why_not = "read only: this session is shared with you to watch"
+	};
 	begin("tests/screens/fleet.jsonl", &looks, 36);
 	later(1000000);
 	press("y");
-	ok(nr_sent == 0 && strstr(ui.message, "shared with you to watch"), "a read-only viewer gets the reason: %s", ui.message);
+	ok(nr_sent == 0 && strstr(ui.message, "shared with you to watch"),
+	   "a read-only viewer gets the reason: %s", ui.message);
 	press("\x1b");
 	is_str(view(), "fleet", "Esc leaves it held");
 	end();
@@ -30,8 +33,12 @@ static void event_comes(uint16_t kind, char *body)
 {
 	struct session *s = src->session;
 	GROW(s->event, s->nr, s->cap);
-	s->event[s->nr] = (struct event){ .seq = s->nr + 1, .action = action, .kind = kind, .body = body,
-					  .len = strlen(body), .ts_us = s->event[s->nr - 1].ts_us };
+	s->event[s->nr] = (struct event){ .seq = s->nr + 1,
+					  .action = action,
+					  .kind = kind,
+					  .body = body,
+					  .len = strlen(body),
+					  .ts_us = s->event[s->nr - 1].ts_us };
 	s->nr++;
 	ui_sync(&ui);
 	ui_draw(&ui);
@@ -39,7 +46,10 @@ static void event_comes(uint16_t kind, char *body)
 
 static void decision_comes(const char *who)
 {
-	event_comes(EV_ACTION_DECIDED, mem_printf("{\"decision\":\"approve\",\"by\":\"human\",\"who\":{\"name\":\"%s\"}}", who));
+	event_comes(
+		EV_ACTION_DECIDED,
+		mem_printf("{\"decision\":\"approve\",\"by\":\"human\",\"who\":{\"name\":\"%s\"}}",
+			   who));
 }
 
 /* A viewer who has the screen open sees the edited command. */
@@ -47,9 +57,13 @@ static void edited_elsewhere(void)
 {
 	begin("tests/screens/fleet.jsonl", &act, 36);
 	later(1000000);
-	event_comes(EV_ACTION_DECIDED, mem_strdup("{\"decision\":\"edit\",\"by\":\"human\",\"who\":{\"name\":\"ann\"}}"));
-	event_comes(EV_ACTION_STARTED, mem_strdup("{\"edited\":true,\"argv\":[\"git\",\"push\",\"-n\"]}"));
-	ok(seen("edited by ann at ") && seen("it ran as: git push -n"), "an edited one says as what it ran");
+	event_comes(
+		EV_ACTION_DECIDED,
+		mem_strdup("{\"decision\":\"edit\",\"by\":\"human\",\"who\":{\"name\":\"ann\"}}"));
+	event_comes(EV_ACTION_STARTED,
+		    mem_strdup("{\"edited\":true,\"argv\":[\"git\",\"push\",\"-n\"]}"));
+	ok(seen("edited by ann at ") && seen("it ran as: git push -n"),
+	   "an edited one says as what it ran");
 	end();
 }
 
@@ -58,7 +72,8 @@ static void decided_elsewhere(void)
 	begin("tests/screens/fleet.jsonl", &act, 36);
 	later(1000000);
 	decision_comes("ann");
-	is_str(view(), "approval", "another reviewer's decision keeps the screen open with a notice");
+	is_str(view(), "approval",
+	       "another reviewer's decision keeps the screen open with a notice");
 	press("y");
 	is_int(nr_sent, 0, "y decides nothing after that");
 	is_str(view(), "fleet", "any key closes it");
@@ -76,7 +91,8 @@ static void decided_before(void)
 	later(1000000);
 	struct subject on = { 0 };
 	ui_top(&ui)->ops->subject(ui_top(&ui)->self, &ui, &on);
-	ok(src->model.nr_held > 0 && on.action == 25, "the chosen action stays on the screen while others are pending");
+	ok(src->model.nr_held > 0 && on.action == 25,
+	   "the chosen action stays on the screen while others are pending");
 	press("y");
 	ok(nr_sent == 0, "and y decides none of them");
 	end();
@@ -102,8 +118,12 @@ static void asked_before(const char *const *bodies, size_t nr, const char *want,
 	CLEANUP(buf_release) struct buf text = BUF_INIT;
 	buf_puts(&text, "{\"at\":\"0\",\"kind\":\"session.start\",\"body\":{}}\n");
 	for (size_t i = 0; i < nr; i++)
-		buf_printf(&text, "{\"at\":\"%zu\",\"kind\":\"action.requested\",\"body\":{%s}}\n", i + 1, bodies[i]);
-	buf_printf(&text, "{\"at\":\"9\",\"kind\":\"action.held\",\"action\":%zu,\"body\":{\"reasons\":[\"ask\"]}}\n", nr + 1);
+		buf_printf(&text, "{\"at\":\"%zu\",\"kind\":\"action.requested\",\"body\":{%s}}\n",
+			   i + 1, bodies[i]);
+	buf_printf(
+		&text,
+		"{\"at\":\"9\",\"kind\":\"action.held\",\"action\":%zu,\"body\":{\"reasons\":[\"ask\"]}}\n",
+		nr + 1);
 	if (fd_write_all(fd, text.data, text.len, &err) < 0)
 		exit(99);
 	begin(path, &act, 36);
@@ -121,7 +141,8 @@ static void the_same(void)
 		"\"kind\":\"write\",\"path\":\"a\",\"data\":\"two\",\"data_bytes\":3,\"intent\":\"bb\"",
 	};
 	static const char *const old[] = {
-		"\"kind\":\"exec\",\"argv\":[\"rm\",\"a b\"],\"cwd\":\"/x\"", "\"kind\":\"exec\",\"argv\":[\"rm\",\"a b\"],\"cwd\":\"/y\"",
+		"\"kind\":\"exec\",\"argv\":[\"rm\",\"a b\"],\"cwd\":\"/x\"",
+		"\"kind\":\"exec\",\"argv\":[\"rm\",\"a b\"],\"cwd\":\"/y\"",
 		"\"kind\":\"exec\",\"argv\":[\"rm\",\"a b\"],\"cwd\":\"/y\"",
 	};
 	asked_before(writes, 2, "seen before: never", "other contents of the same size");
@@ -143,8 +164,15 @@ static void by_whom(void)
 	};
 	CLEANUP(arena_release) struct arena a = ARENA_INIT;
 	for (size_t i = 0; i < ARRAY_LEN(c); i++) {
-		const struct row_info r = { .seq = 1, .sign = ' ', .word = "exec", .what = "make", .verdict = c[i].verdict, .by = c[i].by,
-					    .outcome = "exit 0", .why = "", .dur_us = 1000 };
+		const struct row_info r = { .seq = 1,
+					    .sign = ' ',
+					    .word = "exec",
+					    .what = "make",
+					    .verdict = c[i].verdict,
+					    .by = c[i].by,
+					    .outcome = "exit 0",
+					    .why = "",
+					    .dur_us = 1000 };
 		struct grid g;
 		char *text = NULL;
 		size_t len = 0;
@@ -168,14 +196,18 @@ static void of_a_budget(void)
 	unlink(path);
 	later(500000);
 	ui_draw(&ui);
-	ok(seen(" $   extend the budget..") && seen(" y   approve once"), "what makes sense is offered");
+	ok(seen(" $   extend the budget..") && seen(" y   approve once"),
+	   "what makes sense is offered");
 	ok(!seen("approve for session") && !seen("add rule"), "what does not is not");
-	ok(seen("edit and approve") && seen("apply the dry run"), "a command line can be edited and tried");
+	ok(seen("edit and approve") && seen("apply the dry run"),
+	   "a command line can be edited and tried");
 	static const char keys[] = "sp";
 	for (const char *k = keys; *k; k++) {
 		char key[] = { *k, 0 };
 		press(key);
-		ok(nr_sent == 0 && !ui.edit && strcmp(view(), "approval") == 0 && strstr(ui.message, "budget is all that holds it"), "%s: %s", key, ui.message);
+		ok(nr_sent == 0 && !ui.edit && strcmp(view(), "approval") == 0 &&
+			   strstr(ui.message, "only the used-up budget holds it"),
+		   "%s: %s", key, ui.message);
 	}
 	for (int i = 0; i < 7; i++) {
 		press("j");
@@ -192,14 +224,18 @@ static void of_a_budget(void)
 /* A read-only viewer sees no decision keys. */
 static void looking(void)
 {
-	static const struct act watch = { .why_not = "read only: 'watch' changes nothing, 'attach' does" };
+	static const struct act watch = {
+		.why_not = "read only: 'watch' changes nothing, 'attach' does"
+	};
 	begin("tests/screens/fleet.jsonl", &watch, 36);
 	later(500000);
 	ui_draw(&ui);
 	ok(seen("'watch' changes nothing") && seen("Esc back"), "the screen gives the reason");
-	ok(!seen("approve once") && !seen("deny with message") && !seen("Esc later"), "and offers no decision");
+	ok(!seen("approve once") && !seen("deny with message") && !seen("Esc later"),
+	   "and offers no decision");
 	press("y");
-	is_str(ui.message, "approve: read only: 'watch' changes nothing, 'attach' does", "y decides nothing");
+	is_str(ui.message, "approve: read only: 'watch' changes nothing, 'attach' does",
+	       "y decides nothing");
 	end();
 }
 

@@ -485,13 +485,13 @@ static void said_where(void)
 {
 	begin(1, 0, false);
 	ui.coach = coach_new(NULL);
-	ok(strstr(shot(), "a shows it and asks you"), "a hint names a key");
-	ui_open(&ui, "boxes", &(struct subject){ .source = 2 });
+	ok(strstr(shot(), "a opens it"), "a hint names a key");
+	ui_open(&ui, "sandboxes", &(struct subject){ .source = 2 });
 	ok(!strstr(shot(), "a shows it and asks you"), "not where the key means nothing");
 	press("Lv");
-	ok(seen("1 line chosen"), "lines are chosen in the log");
-	ui_open(&ui, "boxes", &(struct subject){ .source = 2 });
-	ok(!strstr(shot(), "1 line chosen"), "which the next screen does not say");
+	ok(seen("1 line selected"), "lines are chosen in the log");
+	ui_open(&ui, "sandboxes", &(struct subject){ .source = 2 });
+	ok(!strstr(shot(), "1 line selected"), "which the next screen does not say");
 	struct model *m = &src[2]->model;
 	struct event ev = { .seq = m->head + 1,
 			    .kind = EV_BOX_OPEN,

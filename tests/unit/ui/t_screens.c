@@ -80,15 +80,15 @@ static const struct {
 	{ "command-120x36", "fleet", 120, 36, false, "fleet", 0, ":approve " },
 	{ "command-80x24", "fleet", 80, 24, false, "fleet", 0, ":set theme=l" },
 	{ "holds-80x24", "fleet", 80, 24, false, "fleet", 0, ":holds\n" },
-	{ "boxes-120x36", "fleet", 120, 36, false, "boxes", 0, "" },
-	{ "boxes-80x24-ascii", "fleet", 80, 24, true, "boxes", 0, "j" },
-	{ "boxes-80x24", "fleet", 80, 24, false, "boxes", 0, "" },
+	{ "boxes-120x36", "fleet", 120, 36, false, "sandboxes", 0, "" },
+	{ "boxes-80x24-ascii", "fleet", 80, 24, true, "sandboxes", 0, "j" },
+	{ "boxes-80x24", "fleet", 80, 24, false, "sandboxes", 0, "" },
 	{ "jobs-120x36", "fleet", 120, 36, false, "jobs", 0, "" },
 	{ "jobs-80x24", "fleet", 80, 24, false, "jobs", 0, "" },
 	{ "jobs-80x24-ascii", "fleet", 80, 24, true, "jobs", 0, "j" },
 	{ "jobs-redo-120x36", "redo", 120, 36, false, "jobs", 16, "" },
 	{ "wide-jobs-80x24", "wide", 80, 24, false, "jobs", 0, "" },
-	{ "wide-boxes-80x24", "wide", 80, 24, false, "boxes", 0, "" },
+	{ "wide-boxes-80x24", "wide", 80, 24, false, "sandboxes", 0, "" },
 	{ "handover-80x24-ascii", "fleet", 80, 24, true, "handoff", 0, "" },
 	{ "wide-handover-80x24", "wide", 80, 24, false, "handoff", 0, "" },
 	{ "palette-120x36-ascii", "fleet", 120, 36, true, "fleet", 0, "\020fix-" },
@@ -123,7 +123,8 @@ static const struct {
 	{ "plot-120x36", "fleet", 120, 36, false, "fleet", 0, ":plot cost\n" },
 	{ "plot-80x24", "fleet", 80, 24, false, "fleet", 0, ":plot tokens\njhhhhhhhh" },
 	{ "plot-80x24-ascii", "fleet", 80, 24, true, "fleet", 0, ":plot actions\n" },
-	{ "help-plot-80x24", "fleet", 80, 24, false, "plot", 0, "?hhhhhhhh" }, /* a key of its own, from its help */
+	{ "help-plot-80x24", "fleet", 80, 24, false, "plot", 0,
+	  "?hhhhhhhh" }, /* a key of its own, from its help */
 	{ "replay-fleet-120x36", "fleet", 120, 36, false, "fleet", 0, "50%" },
 	{ "replay-fleet-80x24", "fleet", 80, 24, false, "fleet", 0, "]a>>" },
 	{ "replay-queue-120x36", "fleet", 120, 36, false, "queue", 0, "" },
@@ -131,11 +132,16 @@ static const struct {
 	{ "replay-agent-80x24-ascii", "fleet", 80, 24, true, "agent", 0, "400G{x " },
 	{ "replay-agent-120x36", "fleet", 120, 36, false, "agent", 0, "]e]ema:ruler cost\n" },
 	{ "replay-fleet-80x24-ascii", "fleet", 80, 24, true, "fleet", 0, "70%mq{{" },
-	{ "replay-fleet-120x36-ascii", "fleet", 120, 36, true, "fleet", 0, "300Gmm:ruler tokens\n" },
-	{ "replay-marks-120x36", "fleet", 120, 36, false, "fleet", 0, "300Gma]em\nwhy does it fail?\n:marks\nj" },
-	{ "replay-marks-80x24-ascii", "fleet", 80, 24, true, "fleet", 0, "300Gma]em\nwhy does it fail?\n:marks\nD" },
-	{ "replay-marks-80x24", "fleet", 80, 24, false, "fleet", 0, "300Gma]em\nwhy does it fail?\n:marks\nj" },
-	{ "replay-wide-marks-120x36", "wide", 120, 36, false, "fleet", 0, "ma]am\nwhy?\n:marks\n" },
+	{ "replay-fleet-120x36-ascii", "fleet", 120, 36, true, "fleet", 0,
+	  "300Gmm:ruler tokens\n" },
+	{ "replay-marks-120x36", "fleet", 120, 36, false, "fleet", 0,
+	  "300Gma]em\nwhy does it fail?\n:bookmarks\nj" },
+	{ "replay-marks-80x24-ascii", "fleet", 80, 24, true, "fleet", 0,
+	  "300Gma]em\nwhy does it fail?\n:bookmarks\nD" },
+	{ "replay-marks-80x24", "fleet", 80, 24, false, "fleet", 0,
+	  "300Gma]em\nwhy does it fail?\n:bookmarks\nj" },
+	{ "replay-wide-marks-120x36", "wide", 120, 36, false, "fleet", 0,
+	  "ma]am\nwhy?\n:bookmarks\n" },
 	{ "replay-diff-120x36", "fleet", 120, 36, false, "agent", 0, ":diff 600 760\n" },
 	{ "replay-diff-80x24-ascii", "fleet", 80, 24, true, "agent", 0, "600Gma760G:diff a\n" },
 	{ "replay-plot-120x36", "fleet", 120, 36, false, "fleet", 0, ":seek 300\n:plot output\n" },
@@ -156,7 +162,8 @@ static const struct {
 	{ "redo-held-120x36", "redo", 120, 36, false, "repeat", 18, "" },
 	{ "redo-runs-120x36", "redo", 120, 36, false, "repeat", 21, "" },
 	{ "redo-runs-80x24", "redo", 80, 24, false, "repeat", 21, "\t" },
-	{ "decide-chosen-120x36", "steer", 120, 36, false, "approval", 0, "jjjNwait for the second run of CI\n" },
+	{ "decide-chosen-120x36", "steer", 120, 36, false, "approval", 0,
+	  "jjjNwait for the second run of CI\n" },
 	{ "decide-chosen-80x24-ascii", "steer", 80, 24, true, "approval", 0, "jjjj" },
 	{ "decide-session-120x36", "steer", 120, 36, false, "approval", 0, "sj" },
 	{ "decide-host-120x36", "steer", 120, 36, false, "approval", 0, "sjh" },
@@ -246,7 +253,8 @@ static void press(struct ui *ui, const char *keys)
 }
 
 /* For "decide-" and "hint-": a user who may decide, and a supervisor that knows the matches of patterns. */
-static void command(void *self, const char *const *words, size_t nr, json_t *opts, act_done_fn *done, void *done_self)
+static void command(void *self, const char *const *words, size_t nr, json_t *opts,
+		    act_done_fn *done, void *done_self)
 {
 	(void)self;
 	fake_waivers(words, nr, opts, done, done_self);
@@ -263,7 +271,8 @@ static sqlite3 *tables(void)
 		"(23, 'docs/使い方.md', NULL, '日本語テキスト'), (31, '한국어.txt', 1048576, 'e\u0301 ' || char(0x1b) || '[31m' || char(0x202e)),"
 		"(47, 'a', -1, '这一格比它的栏目宽得多：' || replace(hex(zeroblob(20)), '00', '宽宽宽'));";
 	sqlite3 *db = NULL;
-	if (sqlite3_open(":memory:", &db) != SQLITE_OK || sqlite3_exec(db, rows, NULL, NULL, NULL) != SQLITE_OK)
+	if (sqlite3_open(":memory:", &db) != SQLITE_OK ||
+	    sqlite3_exec(db, rows, NULL, NULL, NULL) != SQLITE_OK)
 		printf("# no table: %s\n", sqlite3_errmsg(db));
 	return db;
 }
@@ -291,7 +300,8 @@ static int fake_claims(void *self, const char *path)
 				"{\"agent\":\"%s\",\"agent_id\":%d,\"event\":30,\"kind\":\"files\",\"text\":\"I created `notes.md` and committed "
 				"everything that the task asked for.\",\"verdict\":\"contradicted\",\"why\":\"no file notes.md was written\","
 				"\"evidence\":[543]}\n",
-				m->agent[i].name, (int)m->agent[i].id, m->agent[i].name, (int)m->agent[i].id);
+				m->agent[i].name, (int)m->agent[i].id, m->agent[i].name,
+				(int)m->agent[i].id);
 	close(fds[1]);
 	return fds[0];
 }
@@ -304,20 +314,28 @@ static void draw(size_t i, struct buf *out)
 	char path[256], *text = NULL;
 	size_t len = 0;
 	const char *beside = strchr(cases[i].fixture, '+'); /* two sessions: "fleet+wide" */
-	snprintf(path, sizeof(path), "tests/screens/%.*s.jsonl", (int)strcspn(cases[i].fixture, "+"), cases[i].fixture);
+	snprintf(path, sizeof(path), "tests/screens/%.*s.jsonl",
+		 (int)strcspn(cases[i].fixture, "+"), cases[i].fixture);
 	if (source_open(&s, path, &err) < 0)
 		return;
 	all[0] = s;
 	snprintf(path, sizeof(path), "tests/screens/%s.jsonl", beside ? beside + 1 : "");
 	if (beside && source_open(&all[1], path, &err) < 0)
 		return;
-	bool acts = strncmp(cases[i].name, "decide-", 7) == 0 || strncmp(cases[i].name, "hint-", 5) == 0 ||
-		    (strncmp(cases[i].name, "watch-", 6) != 0 && (strstr(cases[i].name, "approval") || strstr(cases[i].name, "preview-")));
+	bool acts = strncmp(cases[i].name, "decide-", 7) == 0 ||
+		    strncmp(cases[i].name, "hint-", 5) == 0 ||
+		    (strncmp(cases[i].name, "watch-", 6) != 0 &&
+		     (strstr(cases[i].name, "approval") || strstr(cases[i].name, "preview-")));
 	sqlite3 *db = strstr(cases[i].name, "table-") ? tables() : NULL;
 	fake_handle = db;
-	bool browses = strncmp(cases[i].name, "sessions-", 9) == 0 || strncmp(cases[i].name, "found-", 6) == 0;
+	bool browses = strncmp(cases[i].name, "sessions-", 9) == 0 ||
+		       strncmp(cases[i].name, "found-", 6) == 0;
 	fake_sessions_nr = strstr(cases[i].name, "-none-") ? 0 : ARRAY_LEN(fake_sessions);
-	ui_init(&ui, all, acts ? &act : NULL, browses ? 0 : beside ? 2 : 1, cases[i].rows, cases[i].cols, cases[i].ascii);
+	ui_init(&ui, all, acts ? &act : NULL,
+		browses	 ? 0
+		: beside ? 2
+			 : 1,
+		cases[i].rows, cases[i].cols, cases[i].ascii);
 	ui.limit = cases[i].limit;
 	ui.clock = stands;
 	if (strncmp(cases[i].name, "claims-", 7) == 0)
@@ -343,7 +361,8 @@ static void draw(size_t i, struct buf *out)
 		verifying_look(ui.verifying, &seen, &a);
 		ui_draw(&ui);
 	}
-	while (ui.wake_us == ui.mono_us + 1) { /* a view continues in the next frame after its slice of time */
+	while (ui.wake_us ==
+	       ui.mono_us + 1) { /* a view continues in the next frame after its slice of time */
 		ui.mono_us++;
 		ui_draw(&ui);
 	}
@@ -364,7 +383,8 @@ static void show_difference(const char *got, const char *want)
 	for (int line = 1; *got || *want; line++) {
 		size_t g = strcspn(got, "\n"), w = strcspn(want, "\n");
 		if (g != w || memcmp(got, want, g) != 0)
-			printf("# %d got  %.*s\n# %d want %.*s\n", line, (int)g, got, line, (int)w, want);
+			printf("# %d got  %.*s\n# %d want %.*s\n", line, (int)g, got, line, (int)w,
+			       want);
 		got += g + (got[g] != 0);
 		want += w + (want[w] != 0);
 	}
@@ -383,7 +403,8 @@ int main(void)
 			printf("# %s\n", err.text);
 		if (file_read(path, &want, 1 << 20, &err) < 0)
 			buf_reset(&want);
-		if (!ok(got.len > 0 && strcmp(buf_cstr(&got), buf_cstr(&want)) == 0, "%s", cases[i].name))
+		if (!ok(got.len > 0 && strcmp(buf_cstr(&got), buf_cstr(&want)) == 0, "%s",
+			cases[i].name))
 			show_difference(buf_cstr(&got), buf_cstr(&want));
 	}
 	return done_testing();
