@@ -20,6 +20,8 @@ static void line_typed_answer(struct line *l, const char *text, const struct err
 		fputs(err ? "failed: " : "", l->out);
 		line_print_safe(l->out, err ? err->text : text);
 		fputc('\n', l->out);
+		if (err && *err->hint)
+			fprintf(l->out, "%s\n", err->hint);
 		return;
 	}
 	CLEANUP(json_release) json_t *o = json_object();
@@ -29,6 +31,8 @@ static void line_typed_answer(struct line *l, const char *text, const struct err
 		json_t *e = json_object();
 		json_put_str(e, "code", err_code_name(err->code));
 		json_put_bytes(e, "text", err->text, strlen(err->text));
+		if (*err->hint)
+			json_put_str(e, "hint", err->hint);
 		json_put(o, "error", e);
 	} else {
 		json_put_bytes(o, "text", text, strlen(text));

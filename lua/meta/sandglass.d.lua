@@ -6,6 +6,7 @@
 ---@field msg string
 ---@field why string?      # the reviewer's or the rule's text
 ---@field rule string?     # name of the rule that denied
+---@field hint string?     # one thing to do; tostring() includes it
 ---@field event integer?   # number of the event that shows it
 ---@field exit integer     # exit status for sg.exit
 ---@field cause any

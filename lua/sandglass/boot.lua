@@ -25,6 +25,7 @@ function Error.__tostring(e)
   local text = e.msg or e.code
   if e.why and not text:find(e.why, 1, true) then text = text .. ": " .. e.why end
   if e.code == "script" and e.at and not text:find("^[^%s:]+:%d+: ") then text = text .. " at " .. e.at end
+  if e.hint then text = text .. ". " .. e.hint end
   return text
 end
 
@@ -262,7 +263,7 @@ local function answer_error(e)
   if type(e) ~= "table" then e = { code = "backend", msg = tostring(e) } end
   return err {
     code = e.code or "backend", msg = e.msg or e.code or "failed", why = e.why, rule = e.rule, event = e.event,
-    exit = e.exit,
+    exit = e.exit, hint = e.hint,
     retry = e.retry, result = partial_result(e.result),
   }
 end
@@ -490,7 +491,7 @@ end
 -- The script's life -----------------------------------------------------------------------------------------------
 
 local function plain_error(e)
-  return { code = e.code, msg = e.msg, why = e.why, rule = e.rule, event = e.event, exit = e.exit }
+  return { code = e.code, msg = e.msg, why = e.why, rule = e.rule, event = e.event, exit = e.exit, hint = e.hint }
 end
 
 -- An uncaught error with its line: the text of an action's error does not contain it.

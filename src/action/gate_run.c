@@ -362,6 +362,8 @@ void action_fail(struct action *a, const struct err *err)
 	json_t *body = json_object();
 	json_put_str(body, "code", NULL);
 	json_put_str(body, "error", err_code_name(err->code));
+	if (*err->hint)
+		json_put_str(body, "hint", err->hint);
 	action_finish(a, END_FAILED, body, err->text, NULL);
 }
 

@@ -9,6 +9,8 @@
 #include "action/gate.h"
 #include "base/clock.h"
 #include "base/mem.h"
+#include "base/text/utf8.h"
+#include "base/text/width.h"
 #include "sessions/ask_all.h"
 #include "cli/lib/cmd_priv.h"
 
@@ -180,13 +182,38 @@ static void ls_row_notes(const struct ls_row *r, struct buf *b)
 /* What fits a terminal: programs and wide terminals get all columns with the whole date. */
 enum ls_width { LS_WHOLE, LS_SHORT_DATE, LS_FEW_COLUMNS };
 
-static enum ls_width ls_row_width(const struct cmd_ctx *ctx)
+/* Columns of the terminal; 0: output goes elsewhere, where lines are not cut. */
+static size_t ls_columns(const struct cmd_ctx *ctx)
 {
 	struct winsize size;
 	int fd = fileno(ctx->out);
-	if (!isatty(fd) || ioctl(fd, TIOCGWINSZ, &size) < 0 || !size.ws_col || size.ws_col >= 112)
+	return !isatty(fd) || ioctl(fd, TIOCGWINSZ, &size) < 0 ? 0 : size.ws_col;
+}
+
+static enum ls_width ls_row_width(const struct cmd_ctx *ctx)
+{
+	size_t columns = ls_columns(ctx);
+	if (!columns || columns >= 112)
 		return LS_WHOLE;
-	return size.ws_col >= 100 ? LS_SHORT_DATE : LS_FEW_COLUMNS;
+	return columns >= 100 ? LS_SHORT_DATE : LS_FEW_COLUMNS;
+}
+
+/* Cut to the terminal, with ">" where something is missing: 'show' has all of it. */
+static void ls_line_print(struct cmd_ctx *ctx, struct buf *b)
+{
+	size_t columns = ls_columns(ctx), fits = 0, used, wide = 0;
+	uint32_t cp;
+	for (size_t at = 0; columns && at < b->len; at += used) {
+		bool good = utf8_next(b->data + at, b->len - at, &cp, &used) == UTF8_OK;
+		wide += good ? (size_t)text_width(cp) : 1;
+		if (wide < columns)
+			fits = at + used;
+	}
+	if (wide > columns && columns) {
+		b->len = fits;
+		buf_putc(b, '>');
+	}
+	fprintf(ctx->out, "%s\n", buf_cstr(b));
 }
 
 static void ls_row_started(int64_t wall_us, enum ls_width width, struct buf *out)
@@ -215,7 +242,7 @@ static void ls_row_line(struct cmd_ctx *ctx, const struct ls_row *r, enum ls_wid
 	if (r->d.unreadable) {
 		cmd_safe(&b, r->file->name, strlen(r->file->name), false);
 		ls_row_notes(r, &b);
-		fprintf(ctx->out, "%s\n", buf_cstr(&b));
+		ls_line_print(ctx, &b);
 		return;
 	}
 	/* of one that runs: until now */
@@ -235,7 +262,7 @@ static void ls_row_line(struct cmd_ctx *ctx, const struct ls_row *r, enum ls_wid
 		buf_printf(&b, "  %-10s  ", r->verdict ? r->verdict : "-");
 	cmd_safe(&b, r->file->name, strlen(r->file->name), false);
 	ls_row_notes(r, &b);
-	fprintf(ctx->out, "%s\n", buf_cstr(&b));
+	ls_line_print(ctx, &b);
 }
 
 static void ls_rows_head(struct cmd_ctx *ctx, int64_t wall_us, enum ls_width width)

@@ -60,6 +60,19 @@ void call_fail(struct call *c, const char *code, const char *why, const char *ru
 	fail_with(c, failure_body(code, msg, why, rule, event));
 }
 
+static void call_put_hint(json_t *e, const char *hint)
+{
+	if (hint && *hint)
+		json_put_str(e, "hint", hint);
+}
+
+void call_fail_as(struct call *c, const char *code, const struct err *err)
+{
+	json_t *e = failure_body(code, err->text, NULL, NULL, 0);
+	call_put_hint(e, err->hint);
+	fail_with(c, e);
+}
+
 void call_fail_err(struct call *c, const struct err *err)
 {
 	static const char *const code[] = {
@@ -69,7 +82,7 @@ void call_fail_err(struct call *c, const struct err *err)
 	};
 	const char *name =
 		(size_t)err->code < ARRAY_LEN(code) && code[err->code] ? code[err->code] : "io";
-	call_fail(c, name, NULL, NULL, 0, "%s", err->text);
+	call_fail_as(c, name, err);
 }
 
 /* --- actions --- */
@@ -107,6 +120,7 @@ static void fail_action(struct call *c, const struct action_result *res, const c
 	const char *why = call_why_of(res);
 	json_t *e = failure_body(code, why ? why : text, res->end == END_FAILED ? NULL : why, NULL,
 				 res->id);
+	call_put_hint(e, json_str(res->body, "hint", NULL));
 	if (c->out[0].total || c->out[1].total)
 		json_put(e, "result", call_res(c, res));
 	fail_with(c, e);

@@ -401,7 +401,7 @@ void op_model_call(struct call *c)
 	bool scripted = json_is_object(json_object_get(c->args, "reply"));
 	if (!scripted &&
 	    provider_of(s->models->providers, json_str(c->args, "model", ""), &p, &err) < 0) {
-		call_fail(c, "model", NULL, NULL, 0, "%s", err.text);
+		call_fail_as(c, "model", &err);
 		return;
 	}
 	if (scripted || !gate_counts_dollars(s->gate, c->agent)) {

@@ -147,7 +147,7 @@ void op_label(struct call *c)
 				   : "";
 	json_t *body = labels_change(words, nr, true, &err);
 	if (!body) {
-		call_fail(c, "script", NULL, NULL, 0, "%s", err.text);
+		call_fail_as(c, "script", &err);
 		return;
 	}
 	call_mark(c, body);

@@ -99,6 +99,7 @@ wait $pty
 exec 7>&-
 python3 -c 'import json, sys; [json.loads(line) for line in sys.stdin]' <"$t/json"
 ok $? 'and so is every line that answers what is typed'
+is "$(jq -r '.error.hint // empty' "$t/json" | grep -c "'sandglass help completion'")" 1 'with what to do as a field'
 wait_for 20 frozen true
 first=$(held)
 "$sg" approve "$first" -S "$one" >"$t/out" 2>&1

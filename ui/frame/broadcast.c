@@ -100,7 +100,8 @@ static void broadcast_taken(void *self, const json_t *result, const struct err *
 		return;
 	if (err) {
 		l->wanted = 0;
-		ui_say(l->ui, ROLE_ERROR, "still here: %s", err->text);
+		ui_say(l->ui, ROLE_ERROR, "the console stays open: %s%s%s", err->text,
+		       *err->hint ? ". " : "", err->hint);
 	} else if (--l->wanted == 0) {
 		l->ui->quit = true;
 		l->ui->stopped = l->stops;

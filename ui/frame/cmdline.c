@@ -107,7 +107,7 @@ static void cmdline_send(struct ui *ui, const char *text)
 	struct err err = ERR_INIT;
 	size_t to;
 	if (cmd_parse(&l, text, &err) < 0)
-		ui_say(ui, ROLE_ERROR, "%s", err.text);
+		ui_say_error(ui, &err);
 	else if (l.words.nr > 0 && (to = cmdline_route(ui, &l)) != SIZE_MAX) {
 		const char **words = mem_calloc(l.words.nr + 1, sizeof(*words));
 		for (size_t i = 0; i < l.words.nr; i++)

@@ -156,7 +156,7 @@ static void save_named(struct ui *ui, const char *name)
 	}
 	pane_text(ui, &b);
 	if (fd_write_all(fd, buf_cstr(&b), b.len, &err) < 0)
-		ui_say(ui, ROLE_ERROR, "%s", err.text);
+		ui_say_error(ui, &err);
 	else
 		ui_say(ui, ROLE_DIM, "%zu bytes in '%s'", b.len, name);
 }

@@ -78,7 +78,7 @@ void filter_command(struct ui *ui, const char *const *words, size_t nr, const ch
 		if (saved_write(ui, &err))
 			ui_say(ui, ROLE_TEXT, "saved as @%s: %s", words[2], ui_filter(ui));
 		else
-			ui_say(ui, ROLE_ERROR, "%s", err.text);
+			ui_say_error(ui, &err);
 	} else if (nr == 3 && strcmp(words[1], "rm") == 0) {
 		if (!saved_remove(saved_of(ui), words[2])) {
 			ui_say(ui, ROLE_ERROR, "saved filter '%s' not found", words[2]);
@@ -133,7 +133,7 @@ void filter_set(struct ui *ui, const char *text)
 	/* the one that is in force stays */
 	if (!none && !filterline_make(ui, made, text, NULL, &err)) {
 		filterline_drop(made);
-		ui_say(ui, ROLE_ERROR, "%s", err.text);
+		ui_say_error(ui, &err);
 		return;
 	}
 	ui->stale = true;
@@ -164,7 +164,7 @@ static struct pick *pick_of(struct ui *ui, struct view_filter *v, size_t source)
 		const struct filter_saved saved = saved_lookup(saved_of(ui));
 		struct err err = ERR_INIT;
 		if (pick_new(&v->pick[source], v->text, &saved, NULL, &err) < 0)
-			ui_say(ui, ROLE_ERROR, "%s", err.text);
+			ui_say_error(ui, &err);
 	}
 	return v->pick[source];
 }

@@ -447,12 +447,17 @@ static void say_back(struct ui *ui, const json_t *result)
 		ui_say(ui, ROLE_TEXT, "undid #%" PRId64 ": %s", of, n);
 }
 
+void ui_say_error(struct ui *ui, const struct err *err)
+{
+	ui_say(ui, ROLE_ERROR, "%s%s%s", err->text, *err->hint ? ". " : "", err->hint);
+}
+
 static void ui_sent(void *self, const json_t *result, const struct err *err)
 {
 	struct ui *ui = self;
 	const char *text = json_str(result, "text", NULL), *hold = json_str(result, "hold", NULL);
 	if (err)
-		ui_say(ui, ROLE_ERROR, "%s", err->text);
+		ui_say_error(ui, err);
 	else if (hold)
 		ui_say(ui, ROLE_TEXT, *hold ? "breakpoint set: %s" : "the breakpoint is removed",
 		       hold);

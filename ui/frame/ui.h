@@ -162,6 +162,7 @@ void ui_begin_browse(struct ui *ui, const struct browse *browse);
 struct view *ui_top(struct ui *ui);
 void ui_do(struct ui *ui, enum verb v);
 void ui_say(struct ui *ui, enum role r, const char *fmt, ...) PRINTF(3, 4);
+void ui_say_error(struct ui *ui, const struct err *err); /* with its hint */
 void ui_ask(struct ui *ui, const char *label, const struct subject *on,
 	    void (*done)(struct ui *, const char *));
 void ui_choose(struct ui *ui, const char *label, const char *keys, const struct subject *on,

@@ -86,7 +86,7 @@ static void view_redo_promoted(void *self, const json_t *result, const struct er
 	struct ui *ui = self;
 	size_t nr = json_array_size(json_object_get(result, "paths"));
 	if (err)
-		ui_say(ui, ROLE_ERROR, "%s", err->text);
+		ui_say_error(ui, err);
 	else if (!json_int(result, "changes", 0))
 		ui_say(ui, ROLE_OK, "the files of %s are so already",
 		       json_str(result, "box", "the sandbox"));

@@ -508,7 +508,7 @@ void op_box_merge(struct call *c)
 	}
 	if (may_merge(t, mode, into ? full : NULL, &err) < 0) {
 		/* the same as when it turns out later */
-		call_fail(c, "io", NULL, NULL, 0, "%s", err.text);
+		call_fail_as(c, "io", &err);
 		return;
 	}
 	struct effector *eff = NEW(struct effector);

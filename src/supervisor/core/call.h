@@ -38,6 +38,8 @@ void call_answer(struct call *c, json_t *value); /* takes @value (NULL = null); 
  * "interrupted" "model". */
 void call_fail(struct call *c, const char *code, const char *why, const char *rule, uint64_t event,
 	       const char *fmt, ...) PRINTF(6, 7);
+/* With the text and the hint of @err; call_fail_err chooses the code by that of @err. */
+void call_fail_as(struct call *c, const char *code, const struct err *err);
 void call_fail_err(struct call *c, const struct err *err);
 void call_chunk(struct call *c, int stream, const void *bytes, size_t len);
 /* Submits an action for @c; its result goes through @done (which must answer) or, if NULL, to
