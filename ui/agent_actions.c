@@ -7,18 +7,31 @@
 #include "ui/frame/ui.h"
 #include "ui/views/approve.h"
 
+static void shell_chosen(struct ui *ui, const char *key)
+{
+	const struct source *s = ui_source(ui, ui->prompt.on.source);
+	const struct model_box *box = s ? model_box(&s->model, ui->prompt.on.action) : NULL;
+	if (!key || *key != 'y' || !box)
+		return;
+	ui->wish = WISH_SHELL;
+	buf_reset(&ui->wish_text);
+	buf_printf(&ui->wish_text, "%s %s", s->model.id, box->name);
+}
+
 void ui_shell(struct ui *ui, size_t source, const struct model_box *box)
 {
+	CLEANUP(arena_release) struct arena ar = ARENA_INIT;
 	const struct source *s = ui_source(ui, source);
-	if (!ui_may_act(ui, source) || !s) {
+	if (!ui_may_act(ui, source) || !s)
 		ui_say(ui, ROLE_DIM, "read only: a shell needs a running session");
-	} else if (!box || box->closed || !box->ready) {
+	else if (!box || box->closed || !box->ready)
 		ui_say(ui, ROLE_DIM, box ? "this sandbox is not open" : "it has no sandbox");
-	} else {
-		ui->wish = WISH_SHELL;
-		buf_reset(&ui->wish_text);
-		buf_printf(&ui->wish_text, "%s %s", s->model.id, box->name);
-	}
+	else
+		ui_choose(ui,
+			  arena_printf(&ar, "open your own shell in sandbox %s?  (y/n)",
+				       ui_short_name(ui, &ar, box->name)),
+			  "yn", &(struct subject){ .source = source, .action = box->id },
+			  shell_chosen);
 }
 
 bool ui_terminal(struct ui *ui, size_t source, uint64_t agent)

@@ -39,7 +39,7 @@ tm send-keys -t a -l ':sandboxes'
 tm send-keys -t a Enter
 wait_for 5 shows a '3 sandboxes +3 open'
 ok $? "the boxes of all sessions"
-tm send-keys -t a s
+tm send-keys -t a s y
 wait_for 10 shows a 'agent@sandbox'
 ok $? "s: a shell of one's own in the box"
 tm send-keys -t a -l 'exit'

@@ -107,6 +107,8 @@ ok $? "and the title is ours again"
 
 # --- a shell of one's own that is denied ---
 tm send-keys s
+sees 'open your own shell in sandbox box\?' "s asks before it opens a shell"
+tm send-keys y
 sees 'pending approval: #[0-9]+, RISK high, [a-z]+ asks' "one's own shell says that it waits, and how risky it is"
 "$sg" deny "$("$sg" ls --waiting | grep 'shell:' | grep -oE '#[0-9]+' | cut -c2-)" -m 'not from here' >"$t/out" 2>&1
 sees 'the shell in box was denied by [a-z]+ at [0-9:]+: not from here' "the screen says that it was denied, by whom and why"

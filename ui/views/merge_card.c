@@ -205,8 +205,7 @@ static void merge_card_lines(struct text *t, struct source *s, const struct mode
 	review_drift(&v, s);
 	review_checks(&v, s);
 	const char *sum = changes_sum(v.change, v.nr, t->arena);
-	text_putf(t, ROLE_TEXT, "changes    %s since %s opened%s", sum ? sum : "no file",
-		  b ? b->name : "the sandbox",
+	text_putf(t, ROLE_TEXT, "changes    %s since the sandbox opened%s", sum ? sum : "no file",
 		  b && b->merged && !act->started
 			  ? arena_printf(t->arena, "; merged before at #%" PRIu64, b->merged)
 			  : "");

@@ -193,7 +193,7 @@ static void view_boxes_paint(const void *self, const struct ui *ui, struct area 
 	};
 	draw_title(a, 0, "sandboxes", p, ARRAY_LEN(p));
 	list_rule(&v->l, a,
-		  ui_may_act(ui, v->source) ? "d changes   s shell   z freeze, thaw   X close.."
+		  ui_may_act(ui, v->source) ? "d changes   s shell..   z freeze, thaw   X close.."
 					    : "d changes",
 		  ar);
 	list_columns(&c, view_boxes_columns, COL_NR, a.cols, a.cols >= 110, COL_NR);
