@@ -11,6 +11,15 @@
 #define SANDGLASS_PREFIX "/usr/local"
 #endif
 
+char *path_typed(const char *path)
+{
+	const char *home = getenv("HOME");
+	bool at_home = path[0] == '~' && (path[1] == '/' || !path[1]);
+	if (!at_home || !home || !*home)
+		return mem_strdup(path);
+	return path[1] ? path_join(home, path + 2) : mem_strdup(home);
+}
+
 char *path_join(const char *a, const char *b)
 {
 	size_t n = strlen(a);

@@ -15,6 +15,8 @@ char *paths_sessions(void); /* SANDGLASS_SESSIONS, else data "sessions" */
  * installed libexec directory. */
 char *paths_libexec(const char *name);
 char *path_join(const char *a, const char *b);
+/* A path as a user types it where no shell reads it: "~" and "~/" are $HOME. */
+char *path_typed(const char *path);
 /* Does @dir, absolute and without links, contain @path, or is it that? One that is not there (or
  * NULL) is in "/" alone. */
 bool path_holds(const char *dir, const char *path);

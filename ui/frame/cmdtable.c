@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "base/paths.h"
 
 enum { OFFLINE, SUPERVISOR, LOCAL };
 enum {
@@ -64,6 +65,7 @@ static int cmdtable_split(const char *p, struct strv *out, struct err *err)
 			p++;
 		if (!*p)
 			return 0;
+		bool typed = *p == '~'; /* without a quote, as in a shell */
 		for (; *p && (quote || (*p != ' ' && *p != '\t')); p++) {
 			if (quote ? *p == quote : *p == '\'' || *p == '"') {
 				quote = quote ? 0 : *p;
@@ -75,8 +77,12 @@ static int cmdtable_split(const char *p, struct strv *out, struct err *err)
 		}
 		if (quote)
 			return err_set(err, ERR_USAGE, "a quote (%c) is not closed", quote);
-		if (word.len || any)
+		if (typed) {
+			CLEANUP(free_ptr) char *path = path_typed(buf_cstr(&word));
+			strv_push_bytes(out, path, strlen(path));
+		} else if (word.len || any) {
 			strv_push_bytes(out, buf_cstr(&word), word.len);
+		}
 	}
 }
 

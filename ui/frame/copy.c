@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "base/fd.h"
+#include "base/paths.h"
 #include "ui/frame/select.h"
 #include "ui/term/fmt.h"
 #include "ui/frame/ui.h"
@@ -139,12 +140,13 @@ static void copy_chosen(struct ui *ui, const char *key)
 
 /* --- a file ----------------------------------------------------------------------------------- */
 
-static void save_named(struct ui *ui, const char *name)
+static void save_named(struct ui *ui, const char *typed)
 {
 	struct err err = ERR_INIT;
 	CLEANUP(buf_release) struct buf b = BUF_INIT;
-	if (!name || !*name)
+	if (!typed || !*typed)
 		return;
+	CLEANUP(free_ptr) char *name = path_typed(typed);
 	CLEANUP(fd_close)
 	int fd = open(name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
 	if (fd < 0) {

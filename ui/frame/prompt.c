@@ -258,6 +258,15 @@ void prompt_key(struct ui *ui, uint32_t key)
 	}
 }
 
+void prompt_pasted_control(struct ui *ui, uint32_t key)
+{
+	struct prompt *p = &ui->prompt;
+	if (key == K_ENTER && !p->ops)
+		ui_prompt_insert(p, "\n", 1);
+	else if (key == K_ENTER || key == K_TAB)
+		prompt_key(ui, ' ');
+}
+
 /* --- on the screen ---------------------------------------------------------------------------- */
 
 static int ui_prompt_cells_of(const char *text, size_t len, bool ascii)

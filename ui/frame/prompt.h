@@ -25,6 +25,9 @@ void prompt_ask(struct ui *ui, const char *label, const char *text, const struct
 void prompt_sure(struct ui *ui, const char *label, const char *keys, const struct subject *on,
 		 void (*done)(struct ui *, const char *));
 void prompt_key(struct ui *ui, uint32_t key);
+/* A pasted control character: a line break stays one in a plain text and is a space in other lines,
+ * as is a tab; others are left out. */
+void prompt_pasted_control(struct ui *ui, uint32_t key);
 void prompt_clear(struct prompt *p);
 /* Replaces bytes [from, at) of the text by @with; the cursor stands after it. */
 void prompt_replace(struct ui *ui, size_t from, const char *with);

@@ -214,8 +214,12 @@ void ui_key(struct ui *ui, uint32_t key)
 	ui->nr_keys++;
 	if (key & K_PASTED) { /* text for a prompt, and never a command */
 		key &= ~(uint32_t)K_PASTED;
-		if (!ui->prompt.active || ui->prompt.choice || ui->prompt.by_hand || key < 0x20)
+		if (!ui->prompt.active || ui->prompt.choice || ui->prompt.by_hand)
 			return;
+		if (key < 0x20) {
+			prompt_pasted_control(ui, key);
+			return;
+		}
 	}
 	if (ui->grid.rows < UI_MIN_ROWS || ui->grid.cols < UI_MIN_COLS) {
 		if (key == 'q')

@@ -7,6 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/paths.h"
 #include "base/text/sanitize.h"
 
 /* The review that is on top; NULL: it has gone meanwhile. */
@@ -200,12 +201,13 @@ static void review_decide_discard(struct review *v, struct ui *ui)
 		       &on, review_decide_discarded);
 }
 
-static void patch_named(struct ui *ui, const char *name)
+static void patch_named(struct ui *ui, const char *typed)
 {
 	struct review *v = review_decide_on_top(ui);
 	char here[4096];
-	if (!v || !name || !*name || !v->box)
+	if (!v || !typed || !*typed || !v->box)
 		return;
+	CLEANUP(free_ptr) char *name = path_typed(typed);
 	const char *words[] = { "merge", v->box, NULL };
 	json_t *opts = taken_opts(v);
 	/* the supervisor stands elsewhere */

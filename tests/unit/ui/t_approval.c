@@ -309,6 +309,18 @@ static void typed(void)
 	end();
 }
 
+static void pasted_reason(void)
+{
+	begin_at(25);
+	press("n");
+	for (const char *p = "two\nlines\tlong"; *p; p++)
+		ui_key(&ui, (uint32_t)(unsigned char)*p | K_PASTED);
+	is_int(nr_sent, 0, "a pasted line break does not send the reason");
+	press("\n");
+	ok(strstr(sent, "two\\nlines long"), "it stays in the reason: %s", sent);
+	end();
+}
+
 /* The recording shows the first pending approval as denied. */
 static void first_is_over(void)
 {
@@ -537,6 +549,7 @@ int main(void)
 	choosing();
 	notes();
 	typed();
+	pasted_reason();
 	next_opens();
 	next_of_filter();
 	batch();
