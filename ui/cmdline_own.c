@@ -321,7 +321,7 @@ static const struct cmdline_word words_of_ours[] = {
 	{ "seek", "50% | 188 | +5m | -30s | 14:32:07", "replay: the cursor to a place", own_seek },
 	{ "show", "<event>", "an event in full", own_show },
 	{ "set", "NAME=VALUE", "change a setting; without a value: show it", own_set },
-	{ "tree", "[BOX] [PATH]", "the files of the sandbox at this event; opens a file",
+	{ "tree", "[SANDBOX] [PATH]", "the files of the sandbox at this event; opens a file",
 	  own_tree },
 	{ "sql", "SELECT ...", "query the recording, read-only", own_sql },
 };

@@ -264,7 +264,7 @@ static int box_cp_copy(struct cmd_ctx *ctx, const struct box_place *p, const cha
 	struct box_cp cp = { .ctx = ctx, .box = p->box, .put = to_box };
 	struct err err = ERR_INIT;
 	if (!*p->box)
-		return cmd_usage(ctx, "expected BOX:PATH, got no sandbox");
+		return cmd_usage(ctx, "expected SANDBOX:PATH, got no sandbox");
 	if (!to_box && (!*p->path || strcmp(p->path, ".") == 0 || strcmp(p->path, "/") == 0))
 		return cmd_usage(
 			ctx,
@@ -290,7 +290,7 @@ int box_cp(struct cmd_ctx *ctx)
 	if (in == out)
 		status = cmd_usage(
 			ctx,
-			"expected [SESSION:]BOX:PATH for one argument and a path on the host for the other\nWrite a host path with a colon as ./a:b.");
+			"expected [SESSION:]SANDBOX:PATH for one argument and a path on the host for the other\nWrite a host path with a colon as ./a:b.");
 	else
 		status = out ? box_cp_copy(ctx, &from, b, false) : box_cp_copy(ctx, &to, a, true);
 	box_place_release(&from);

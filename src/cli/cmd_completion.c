@@ -189,7 +189,7 @@ static void offer_operand(struct completer *c, const struct command *cmd, const 
 		offer_state(c, "held", "action", "cmd", true);
 	else if (live && !strcmp(token, "AGENT"))
 		offer_state(c, "agents", "name", "task", false);
-	else if (!strcmp(token, "BOX"))
+	else if (!strcmp(token, "SANDBOX"))
 		offer_state(c, "boxes", "name", "driver", false);
 	else if (!strcmp(token, "ID") || !strcmp(token, "SESSION") || !strcmp(token, "A") ||
 		 !strcmp(token, "B") || !strcmp(token, "PATTERN"))

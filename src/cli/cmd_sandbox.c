@@ -473,8 +473,8 @@ int cmd_sandbox(struct cmd_ctx *ctx)
 		{ "shell", sandbox_shell, 0, 0, "" },
 		{ "ls", sandbox_ls, 0, 0, "" },
 		{ "cp", box_cp, 2, 2, "FROM TO" },
-		{ "snapshot", box_snapshot, 1, 2, "BOX [LABEL]" },
-		{ "rm", box_rm, 1, 1, "BOX" },
+		{ "snapshot", box_snapshot, 1, 2, "SANDBOX [LABEL]" },
+		{ "rm", box_rm, 1, 1, "SANDBOX" },
 		{ "prune", sandbox_prune, 0, 0, "" },
 	};
 	const char *names[ARRAY_LEN(verb)], *word = cmd_word(ctx, 0);

@@ -16,6 +16,8 @@ static void print_value(struct cmd_ctx *ctx, const char *key, const json_t *v)
 	if (!text.len && !json_is_true(v))
 		buf_puts(&text, "none");
 	cmd_safe(&b, buf_cstr(&text), text.len, false);
+	if (!strcmp(key, "hold"))
+		key = "breakpoint"; /* the field keeps its name */
 	fprintf(ctx->out, json_is_true(v) ? "%s%s\n" : "%s: %s\n", key, buf_cstr(&b));
 }
 

@@ -159,23 +159,24 @@ static void result_text_back(const json_t *result, struct buf *out)
 	result_text_count(out, result_text_number(result, "changes"), "change");
 	result_text_paths(json_object_get(result, "paths"), ": ", out);
 	result_text_paths(json_object_get(result, "missing"),
-			  "; not in the record, so not brought back: ", out);
+			  "; not in the recording, so not restored: ", out);
 	buf_printf(out, " (#%" PRId64 ")", result_text_number(result, "event"));
 }
 
 /* A second run's changes. */
 static void result_text_promoted(const json_t *result, struct buf *out)
 {
-	buf_printf(out, "what #%" PRId64 " changed is ", result_text_number(result, "again"));
+	const char *box = json_str(result, "box", "");
+	buf_printf(out, "changes of #%" PRId64, result_text_number(result, "again"));
 	if (!result_text_number(result, "changes")) {
-		buf_printf(out, "in box %s already", json_str(result, "box", ""));
+		buf_printf(out, ": already in sandbox %s", box);
 		return;
 	}
-	buf_printf(out, "taken over into box %s: ", json_str(result, "box", ""));
+	buf_printf(out, " applied to sandbox %s: ", box);
 	result_text_count(out, result_text_number(result, "changes"), "change");
 	result_text_paths(json_object_get(result, "paths"), ": ", out);
 	result_text_paths(json_object_get(result, "missing"),
-			  "; not in the record, so not brought over: ", out);
+			  "; not in the recording, so not applied: ", out);
 	buf_printf(out, " (#%" PRId64 ")", result_text_number(result, "event"));
 }
 
@@ -185,7 +186,7 @@ bool result_text_of(struct cmd_ctx *ctx, const json_t *result, struct buf *out)
 	if (json_object_get(result, "decision"))
 		result_text_decision(ctx, result, out);
 	else if (!strcmp(name, "mark") && result_text_number(result, "event"))
-		buf_printf(out, "marked #%s (#%" PRId64 ")", result_text_digits(ctx),
+		buf_printf(out, "bookmark set at #%s (#%" PRId64 ")", result_text_digits(ctx),
 			   result_text_number(result, "event"));
 	else if (!strcmp(name, "review") && result_text_number(result, "event"))
 		buf_printf(out, "recorded as #%" PRId64 "%s", result_text_number(result, "event"),

@@ -226,8 +226,9 @@ int verify_redo(struct cmd_ctx *ctx, struct session *s, const char *which, struc
 		if (rc == 0 && !ctx->quiet && !ctx->json)
 			fprintf(ctx->err, "repetitions recorded as %s\n", sp.id);
 	} else if (rc == 0) {
-		tell(self, report_add(to, "redo", REPORT_SKIPPED, "commands",
-				      "no command ran in a box of this session", NULL, NULL, 0));
+		tell(self,
+		     report_add(to, "redo", REPORT_SKIPPED, "commands",
+				"no command ran in a sandbox of this session", NULL, NULL, 0));
 	}
 	control_client_free(&g.client);
 	spawned_release(&sp);

@@ -222,7 +222,7 @@ static const char *head_wrong(struct websock *w)
 	if (http && w->status != 101)
 		return NULL;
 	w->status = 0;
-	return "what answers there does not speak HTTP";
+	return "the server does not speak HTTP";
 }
 
 static void websock_take_head(struct websock *w, const void *bytes, size_t len)

@@ -85,7 +85,7 @@ bool describe_state(const json_t *state, const char *key, const json_t *row, str
 	if (!strcmp(key, "paused")) {
 		buf_puts(out, "paused: ");
 		if (json_integer_value(row) == 0)
-			buf_puts(out, "everybody");
+			buf_puts(out, "all agents");
 		else
 			describe_state_agent(state, json_integer_value(row), out);
 		return true;
@@ -100,12 +100,12 @@ bool describe_state(const json_t *state, const char *key, const json_t *row, str
 	}
 	if (!strcmp(key, "boxes")) {
 		int64_t alive = json_int(row, "alive", 0);
-		buf_printf(out, "box %s: ", json_str(row, "name", "?"));
+		buf_printf(out, "sandbox %s: ", json_str(row, "name", "?"));
 		if (alive > 0)
 			buf_printf(out, "%lld %s", (long long)alive,
-				   alive == 1 ? "process runs" : "processes run");
+				   alive == 1 ? "process" : "processes");
 		else
-			buf_puts(out, "nothing runs");
+			buf_puts(out, "no command is running");
 		return true;
 	}
 	return false;

@@ -30,7 +30,7 @@ static bool aim_point(const json_t *o, struct buf *out)
 	const json_t *args = json_object_get(o, "args"), *to = json_object_get(args, "to");
 	int64_t second = json_int(args, "redo", 0);
 	if (second)
-		buf_printf(out, "takes over what #%" PRId64 " changed", second);
+		buf_printf(out, "applies the changes of #%" PRId64, second);
 	else if (json_is_integer(to))
 		buf_printf(out, "to #%" PRId64, (int64_t)json_integer_value(to));
 	else if (json_is_string(to))

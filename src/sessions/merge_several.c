@@ -120,7 +120,7 @@ static int several_targets_clean(const struct merge_several *m, struct err *err)
 		const struct box_merge *b = &m->merge[i];
 		if (b->result.clean)
 			continue;
-		buf_printf(&text, "%s box %s:", text.len ? ";" : "", b->box->name);
+		buf_printf(&text, "%s sandbox %s:", text.len ? ";" : "", b->box->name);
 		merge_conflicts(b->body, &text);
 	}
 	return text.len ? err_set(err, ERR_INVALID, "nothing merged: conflicts:%s", buf_cstr(&text))

@@ -24,7 +24,7 @@ like "$one" '^s-[a-z0-9]{6}$' 'run -d prints the id'
 wait_for 10 is_held "$one"
 ok $? 'its first command is held'
 like "$("$sg" state)" '^HELD #[0-9]+ .*exec: echo first' 'state says what waits'
-like "$("$sg" state)" '^box [a-z0-9]+: ([0-9]+ process|nothing runs)' 'and the running commands in its sandbox as text'
+like "$("$sg" state)" '^sandbox [a-z0-9]+: ([0-9]+ process|no command is running)' 'and the running commands in its sandbox as text'
 unlike "$("$sg" state)" '[{}]' 'nothing of it is JSON'
 like "$("$sg" show "$(held "$one")" | grep ^time)" '^time +[0-9-]+ [0-9:]{8} [A-Z]' 'the time of an event has its seconds'
 "$sg" pause nobody >"$t/out" 2>&1
@@ -128,7 +128,7 @@ ok $? 'a box that stays'
 like "$("$sg" events "$three")" "merge: .*/plain' is not a git repository; use the modes apply or patch" 'a merge that cannot be: nobody is asked'
 is "$("$sg" diff three --name-only | xargs)" 'made sub sub/three' "diff: the workspace's own files"
 is "$("$sg" diff three --name-only --path .git)" '.git/own' "what git keeps is shown to who names it"
-like "$("$sg" mark "$three#3" 'look here')" '^marked #3 \(#[0-9]+\)$' 'a mark says where it stands'
+is "$("$sg" mark --json "$three#3" 'look here' | jq -r '.result.event | type')" number 'a bookmark names its event'
 like "$("$sg" merge "$three/fix" --dry-run)" '^would merge: 2 changes to /.*/repo, refs/heads/[^ ]* \(#[0-9]+\)$' 'so does a merge'
 mkdir got
 like "$("$sg" sandbox cp fix:sub/three got 2>&1)" "^fix:sub/three, 6 B, to .*/got/three$" 'sandbox cp copies out of a box'

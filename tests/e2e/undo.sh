@@ -63,7 +63,7 @@ is "$(now short | xargs)" 'one two' 'an undo of an undo restores what that took 
 is $? 2 'undo --again is gone'
 "$sg" hold kind:write >"$t/out" 2>&1
 "$sg" undo >"$t/out" 2>&1
-is "$(cat "$t/out") $("$sg" state | grep ^hold)" 'no breakpoint is set, as before hold: none' 'a hold that was set last is what is taken back'
+is "$(cat "$t/out") $("$sg" state --json | jq -r '.result.hold')" 'no breakpoint is set, as before ' 'a hold that was set last is what is taken back'
 is "$(now short | xargs)" 'one two' 'and no file'
 "$sg" undo >"$t/out" 2>&1
 # whose it is: the person's, wherever the author of a change is named
@@ -84,9 +84,9 @@ like "$(git -C "$t/git" log --all --format='%an: %s')" "^$me: undo of #${act[0]}
 again=$("$sg" repeat "$id#${act[2]}" --json 2>/dev/null | jq -r .action)
 "$sg" apply "$id#$again" >"$t/out" 2>&1
 ok $? 'a second run is promoted'
-like "$(cat "$t/out")" "^what #$again changed is taken over into box work: 1 change: short \(#[0-9]+\)" 'with a sentence about it'
+like "$(cat "$t/out")" "^changes of #$again applied to sandbox work: 1 change: short \(#[0-9]+\)" 'with a sentence about it'
 like "$("$sg" blame short --at "$id")" "^#[0-9]+ promote of #$again by $me\$" 'and is the deed of its person'
-like "$("$sg" apply "$id#$again" 2>&1)" "^what #$again changed is in box work already" 'once more changes nothing'
+like "$("$sg" apply "$id#$again" 2>&1)" "^changes of #$again: already in sandbox work" 'once more changes nothing'
 is "$(now short | xargs)" 'one two' 'its change is in the box'
 is "$(now long | sed -n '3p;28p' | xargs)" '3 twenty-eight' 'and nothing else'
 is "$("$sg" events "$id" --json | jq -r "select(.kind == \"action.requested\" and .body.tool == \"redo\") | .body.kind + \" \" + (.body.args.redo | tostring)" | head -1)" "rollback $again" 'as an action'

@@ -136,7 +136,7 @@ static void complete_word(struct ui *ui, const char *command, const char *begin)
 			cmdline_complete_add_if(f, name, begin);
 		}
 	if (view_find(command) && !own_one && !(c && c->supervisor)) {
-		f->choice_doc = "[AGENT | BOX]";
+		f->choice_doc = "[AGENT | SANDBOX]";
 		complete_named(ui, begin, true);
 		complete_named(ui, begin, false);
 		return;
@@ -152,7 +152,7 @@ static void complete_word(struct ui *ui, const char *command, const char *begin)
 		complete_event(ui, command, begin);
 	if (strstr(c->usage, "AGENT"))
 		complete_named(ui, begin, true);
-	if (strstr(c->usage, "BOX"))
+	if (strstr(c->usage, "SANDBOX"))
 		complete_named(ui, begin, false);
 }
 

@@ -270,14 +270,18 @@ static void one_rule(struct text *t, const json_t *rule, bool stricter_won)
 }
 
 /* No rule matched: the default of the sandbox, with the file that sets it. */
-static void default_reason(struct text *t, const json_t *judged, const char *verdict)
+static void default_reason(struct text *t, const json_t *judged, const char *verdict, bool leaves)
 {
 	const char *file = json_str(judged, "default_file", "");
 	bool boxed = strcmp(json_str(judged, "default", ""), "boxed") == 0;
-	text_putf(t, ROLE_HELD, "%-5s no rule matched; %s%s%s", verdict,
-		  boxed ? "an action that leaves the sandbox requires approval"
-			: "the default requires approval",
-		  *file ? ", " : "", file);
+	if (boxed && !leaves)
+		text_putf(t, ROLE_DIM,
+			  "allow no rule matched; the action stays in the sandbox    (overruled)");
+	else
+		text_putf(t, ROLE_HELD, "%-5s no rule matched; %s%s%s", verdict,
+			  boxed ? "an action that leaves the sandbox requires approval"
+				: "the default requires approval",
+			  *file ? ", " : "", file);
 }
 
 static void approve_reasons(struct text *t, const json_t *held, const json_t *judged,
@@ -310,7 +314,7 @@ static void approve_reasons(struct text *t, const json_t *held, const json_t *ju
 		one_rule(t, rule, strcmp(json_str(rule, "verdict", ""), verdict) != 0);
 	}
 	if (json_flag(judged, "by_default", false) || json_array_size(rules) == 0)
-		default_reason(t, judged, verdict);
+		default_reason(t, judged, verdict, *info->risk_why != 0);
 	if (json_str(held, "type", NULL))
 		text_putf(t, ROLE_HELD, "%-5s an approval needs the name typed: %s", "type",
 			  json_str(held, "type", ""));

@@ -12,10 +12,12 @@ static void check_rows(void)
 		struct option_row r;
 		bool good = *c->name && *c->summary && strlen(c->summary) <= 90;
 		while (option_next(&text, &r))
-			good = good && (r.letter || r.name[0]) && r.text_len > 0 && r.text[0] != ' ';
+			good = good && (r.letter || r.name[0]) && r.text_len > 0 &&
+			       r.text[0] != ' ';
 		ok(good, "row '%s' is well formed", c->name);
 		if (!(c->flags & COMMAND_HIDDEN))
-			ok(strstr(c->help, "  $ sandglass ") != NULL, "row '%s' has an example", c->name);
+			ok(strstr(c->help, "  $ sandglass ") != NULL, "row '%s' has an example",
+			   c->name);
 		ok(command_find(c->name) == c, "row '%s' is found", c->name);
 	}
 }
@@ -25,10 +27,13 @@ static void check_usage(void)
 {
 	CLEANUP(buf_release) struct buf b = BUF_INIT;
 	command_help_short(command_find("merge"), &b);
-	ok(strstr(buf_cstr(&b), "usage: sandglass merge [BOX... | SESSION[/BOX]...]\n") != NULL, "one form, whole");
+	ok(strstr(buf_cstr(&b), "usage: sandglass merge [SANDBOX... | SESSION[/SANDBOX]...]\n") !=
+		   NULL,
+	   "one form, whole");
 	buf_reset(&b);
 	command_help_short(command_find("kill"), &b);
-	ok(strstr(buf_cstr(&b), "usage: sandglass kill ID\n   or: sandglass kill AGENT\n") != NULL, "two forms");
+	ok(strstr(buf_cstr(&b), "usage: sandglass kill ID\n   or: sandglass kill AGENT\n") != NULL,
+	   "two forms");
 }
 
 /* How often @word occurs in @text as a word of its own. */
@@ -107,11 +112,13 @@ static void check_lines(void)
 	for (size_t i = 0; i < ARRAY_LEN(bad); i++)
 		is_str(parse(&l, bad[i].line), bad[i].error, bad[i].line);
 
-	is_str(parse(&l, ":events s-7k -fn 5 --filter='kind:exec cmd:\"a b\"' -q"), "", "options may follow operands");
+	is_str(parse(&l, ":events s-7k -fn 5 --filter='kind:exec cmd:\"a b\"' -q"), "",
+	       "options may follow operands");
 	is_str(l.command->name, "events", "its command");
 	is_int(l.words.nr, 1, "one operand");
 	is_str(l.words.item[0], "s-7k", "the operand");
-	ok(command_has(&l, "follow") && command_has(&l, "quiet") && !command_has(&l, "json"), "switches");
+	ok(command_has(&l, "follow") && command_has(&l, "quiet") && !command_has(&l, "json"),
+	   "switches");
 	is_str(command_opt(&l, "last"), "5", "-fn 5");
 	is_str(command_opt(&l, "filter"), "kind:exec cmd:\"a b\"", "quotes inside quotes");
 
@@ -119,7 +126,8 @@ static void check_lines(void)
 	ok(command_has(&l, "follow"), "--fo is --follow");
 	is_str(command_opt(&l, "last"), "4", "the last one counts");
 
-	is_str(parse(&l, "say fix-parser do -not touch --this"), "", "options end at the first operand of say");
+	is_str(parse(&l, "say fix-parser do -not touch --this"), "",
+	       "options end at the first operand of say");
 	is_int(l.words.nr, 5, "all are words");
 	is_str(l.words.item[4], "--this", "untouched");
 	is_str(parse(&l, "say fix leave them alone -S s-7k2m9q"), "", "a session named last");
@@ -128,17 +136,20 @@ static void check_lines(void)
 	is_str(parse(&l, "say fix leave them --in=s-7k2m9q"), "", "a session named last, joined");
 	is_int(l.words.nr, 3, "is not text");
 	is_str(command_opt(&l, "in"), "s-7k2m9q", "but the option");
-	is_str(parse(&l, "say fix -S s-7k2m9q leave them alone"), "", "a session named before the text");
+	is_str(parse(&l, "say fix -S s-7k2m9q leave them alone"), "",
+	       "a session named before the text");
 	is_int(l.words.nr, 4, "is not text");
 	is_str(command_opt(&l, "in"), "s-7k2m9q", "but the option");
 	is_str(parse(&l, "say -S s-7k2m9q fix leave them"), "", "a session named first");
 	is_int(l.words.nr, 3, "is not text");
 	is_str(command_opt(&l, "in"), "s-7k2m9q", "but the option");
-	is_str(parse(&l, "say fix -S s-7k2m9q"), "say: missing argument: TEXT", "a session is not text");
+	is_str(parse(&l, "say fix -S s-7k2m9q"), "say: missing argument: TEXT",
+	       "a session is not text");
 	is_str(parse(&l, "say fix -- use -S s-7k2m9q"), "", "-- ends options");
 	is_int(l.words.nr, 4, "and is not text itself");
 	ok(!command_has(&l, "in"), "a session behind it is text");
-	is_str(parse(&l, "say -S s-7k2m9q fix -- use -S s-other"), "", "a session, and -- before the text");
+	is_str(parse(&l, "say -S s-7k2m9q fix -- use -S s-other"), "",
+	       "a session, and -- before the text");
 	is_int(l.words.nr, 4, "text");
 	is_str(command_opt(&l, "in"), "s-7k2m9q", "the option");
 	is_str(parse(&l, "say fix -S s-7k2m9q -- use --in"), "", "a session, and -- behind it");
@@ -159,7 +170,8 @@ static void check_lines(void)
 	int64_t n = 7;
 	is_str(parse(&l, "events -n 12x"), "", "numbers are checked later");
 	is_int(command_opt_int(&l, "last", 1, 100, &n, &err), -1, "12x is not a number");
-	is_str(err.text, "--last: expected a number from 1 to 100, got '12x'", "and the error names the option");
+	is_str(err.text, "--last: expected a number from 1 to 100, got '12x'",
+	       "and the error names the option");
 	is_int(n, 7, "nothing was filled in");
 	is_str(parse(&l, "events -n 12"), "", "a number");
 	is_int(command_opt_int(&l, "last", 1, 100, &n, &err), 0, "parsed");
@@ -171,13 +183,14 @@ static void check_json(void)
 {
 	struct command_line l = COMMAND_LINE_INIT, back = COMMAND_LINE_INIT;
 	struct err err = ERR_INIT;
-	char *argv[] = { (char[]){ "deny" }, (char[]){ "405" }, (char[]){ "-m" }, (char[]){ "no \xff" },
-			 (char[]){ "--pause" } };
+	char *argv[] = { (char[]){ "deny" }, (char[]){ "405" }, (char[]){ "-m" },
+			 (char[]){ "no \xff" }, (char[]){ "--pause" } };
 	is_int(command_parse(&l, argv, ARRAY_LEN(argv), &err), 0, "parsed");
 	CLEANUP(json_release) json_t *words = command_line_words(&l);
 	CLEANUP(json_release) json_t *opts = command_line_opts(&l);
 	CLEANUP(free_ptr) char *text = json_dump_str(opts);
-	is_str(text, "{\"message\":{\"b64\":\"bm8g/w==\"},\"pause\":true}", "options as JSON, bytes kept");
+	is_str(text, "{\"message\":{\"b64\":\"bm8g/w==\"},\"pause\":true}",
+	       "options as JSON, bytes kept");
 	is_int(command_line_from_json(&back, words, opts, &err), 0, "and back");
 	is_str(back.command->name, "deny", "command");
 	is_str(back.words.item[0], "405", "operand");
@@ -199,8 +212,10 @@ static void check_json(void)
 		  "deny: unknown option '--mesage'; did you mean '--message'?" },
 	};
 	for (size_t i = 0; i < ARRAY_LEN(bad); i++) {
-		CLEANUP(json_release) json_t *w = json_parse(bad[i].words, strlen(bad[i].words), "words", &err);
-		CLEANUP(json_release) json_t *o = json_parse(bad[i].opts, strlen(bad[i].opts), "opts", &err);
+		CLEANUP(json_release)
+		json_t *w = json_parse(bad[i].words, strlen(bad[i].words), "words", &err);
+		CLEANUP(json_release)
+		json_t *o = json_parse(bad[i].opts, strlen(bad[i].opts), "opts", &err);
 		command_line_release(&back);
 		ok(command_line_from_json(&back, w, o, &err) < 0, "refused: %s", bad[i].words);
 		is_str(err.text, bad[i].error, "with its reason");
@@ -208,7 +223,8 @@ static void check_json(void)
 	command_line_release(&back);
 	const char *dashes = "[\"say\",\"fix\",\"--force\",\"-x\"]";
 	CLEANUP(json_release) json_t *w = json_parse(dashes, strlen(dashes), "words", &err);
-	is_int(command_line_from_json(&back, w, NULL, &err), 0, "words that look like options are words");
+	is_int(command_line_from_json(&back, w, NULL, &err), 0,
+	       "words that look like options are words");
 	is_str(back.words.item[1], "--force", "kept");
 	command_line_release(&back);
 	command_line_release(&l);
@@ -222,7 +238,8 @@ int main(void)
 	check_usage();
 	check_lines();
 	check_json();
-	is_str(word_nearest("plicy", (const char *const[]){ "policy", "prune" }, 2), "policy", "nearest word");
+	is_str(word_nearest("plicy", (const char *const[]){ "policy", "prune" }, 2), "policy",
+	       "nearest word");
 	ok(!word_nearest("zzzz", (const char *const[]){ "policy" }, 1), "nothing near");
 	return done_testing();
 }
