@@ -9,9 +9,12 @@ need_boxes
 cd "$t" || exit 1
 printf 'return require("sandglass.policy").rules { default = "allow" }\n' >any.lua
 engine_pid='' machine_pid=''
-machine_stop() {
-	[ -z "$machine_pid" ] || { kill -9 "$machine_pid"; wait "$machine_pid"; } 2>/dev/null
+port_free() { ! (: <>"/dev/tcp/127.0.0.1/$sshd_port") 2>/dev/null; }
+machine_stop() { # until its last process is gone: the next machine has the same port
+	[ -n "$machine_pid" ] || return 0
+	{ kill -9 "$machine_pid"; wait "$machine_pid"; } 2>/dev/null
 	machine_pid=
+	wait_for 30 port_free
 }
 over() {
 	machine_stop
@@ -73,6 +76,7 @@ done 2>/dev/null
 grep -qs 400 /sys/fs/cgroup/pids/sabotage-$$/pids.max /sys/fs/cgroup/sabotage-$$/pids.max || { skip 'ssh: no limit for a fork bomb here'; finish; }
 sshd_start || { skip "ssh: ${no_sshd:-no keys for sshd}"; finish; }
 sshd_stop # its keys and its port are the machine's
+wait_for 30 port_free
 cat >nowall.py <<'P'
 import ctypes, os, struct, sys
 code = [(0x20, 0, 0, 0), (0x15, 0, 1, 444), (6, 0, 0, 0x50026), (6, 0, 0, 0x7fff0000)]   # landlock_create_ruleset: ENOSYS
@@ -85,7 +89,7 @@ os.execvp(sys.argv[1], sys.argv[1:])
 P
 machine_start() { # what sshd is started with
 	machine_stop
-	rm -rf m && mkdir m
+	rm -rf m machine.log && mkdir m # the log of the machine before would say that this one listens
 	(
 		for c in $groups; do echo "$BASHPID" >"$c/cgroup.procs"; done
 		exec unshare --mount --pid --ipc --uts --fork --kill-child bash "$drivers/machine.bash" "$t/m" "$t/ssh/sshd_config" "$t" "${1:-}"
@@ -104,12 +108,14 @@ if grep -q 'isolation NO' run.err; then
 else
 	is "$(nexts)" '1 told, 26 works' 'ssh: the next call works after each but one'
 	machine_start
+	ok $? 'ssh: a machine for way 3'
 	sabotage ssh "$far" 3
 	is "$(nexts)" '1 told' 'ssh: programs that no user can run are named'
 fi
 # Without isolation an agent destroys the machine: a new one each time.
 for way in 1:told 3:told 5:told 6:told 7:told 8:told 9:told 15:died ${LONG:+17:died 2:told 4:fails 16:died 24:works 26:works 28:works}; do
 	machine_start "python3 $t/nowall.py"
+	ok $? "ssh, no isolation: a machine for way ${way%:*}"
 	sabotage 'ssh, no isolation' "$far" "${way%:*}"
 	is "$(cut -d'|' -f3 rows)" "${way#*:}" "ssh, no isolation: $(cut -d'|' -f2 rows)"
 done
