@@ -15,12 +15,17 @@
 struct old_box {
 	uint64_t id, now;
 	uint64_t next; /* the box that stood for it already */
-	json_t *open;  /* body of its box.open */
-	bool ready, closed, waiting;
+	/* The sandbox with the newest files that count: itself; the one that it was opened again for
+	 * while @settled is false (an earlier resume died before anything happened in it, and may
+	 * not have brought it to its files). */
+	uint64_t files_of;
+	json_t *open; /* body of its box.open */
+	bool ready, closed, waiting, settled;
 	struct old_snap *snap;
 	size_t nr, cap;
 };
 
+/* It has no end, or an end by an earlier resume: then its call may still be without an answer. */
 struct old_action {
 	uint64_t id, call, box;
 	bool started, writes, outside, connect;
@@ -116,14 +121,14 @@ static void super_resume_see_requested(struct resume *r, const struct event *ev,
 	};
 }
 
-static void super_resume_see_action(struct resume *r, const struct event *ev)
+static void super_resume_see_action(struct resume *r, const struct event *ev, const json_t *body)
 {
 	for (size_t i = r->nr_open; i-- > 0;) {
 		if (r->open[i].id != ev->action)
 			continue;
 		if (ev->kind == EV_ACTION_STARTED) {
 			r->open[i].started = true;
-		} else {
+		} else if (strcmp(json_str(body, "end", ""), "interrupted") != 0) {
 			memmove(&r->open[i], &r->open[i + 1],
 				(--r->nr_open - i) * sizeof(*r->open));
 		}
@@ -139,6 +144,79 @@ static void super_resume_see_agent(struct resume *r, const struct event *ev, con
 	r->agent[r->nr_agents++].ended = false;
 }
 
+static void drop_snaps(struct old_box *b)
+{
+	for (size_t k = 0; k < b->nr; k++) {
+		free(b->snap[k].repo);
+		free(b->snap[k].label);
+	}
+	free(b->snap);
+	b->snap = NULL;
+	b->nr = b->cap = 0;
+}
+
+static void see_box_open(struct resume *r, const struct event *ev, json_t *body)
+{
+	uint64_t was = (uint64_t)json_int(body, "was", 0);
+	struct old_box *before = super_resume_box_of(r, was);
+	if (before)
+		before->next = ev->seq;
+	GROW(r->box, r->nr_boxes, r->cap_boxes);
+	r->box[r->nr_boxes++] = (struct old_box){
+		.id = ev->seq, .files_of = ev->seq, .settled = !before, .open = json_incref(body)
+	};
+}
+
+/* The sandboxes that the resume before this one has opened have their files: a script runs only
+ * after that; @box: only this one, in which a user acted. */
+static void settle_boxes(struct resume *r, uint64_t box)
+{
+	for (size_t i = 0; i < r->nr_boxes; i++)
+		r->box[i].settled |= !box || r->box[i].id == box;
+}
+
+/* A resume died before its script continued: what it has recorded of the files counts for nothing,
+ * for the effects of interrupted actions may be part of it. */
+static void undo_unsettled(struct resume *r)
+{
+	for (size_t i = 0; i < r->nr_boxes; i++) {
+		struct old_box *b = &r->box[i];
+		const struct old_box *was =
+			super_resume_box_of(r, (uint64_t)json_int(b->open, "was", 0));
+		if (b->settled || !was)
+			continue;
+		drop_snaps(b);
+		for (size_t k = 0; k < was->nr; k++) {
+			GROW(b->snap, b->nr, b->cap);
+			b->snap[b->nr++] = (struct old_snap){
+				.seq = was->snap[k].seq,
+				.repo = mem_strdup(was->snap[k].repo),
+				.label = was->snap[k].label ? mem_strdup(was->snap[k].label) : NULL
+			};
+		}
+		b->files_of = was->files_of;
+		b->ready = was->ready;
+		b->closed = was->closed;
+	}
+}
+
+static bool went_on(const struct resume *r, const struct event *ev, const json_t *body)
+{
+	return ((ev->kind == EV_HOST_FRAME || ev->kind == EV_HOST_CALL) && ev->cause == r->host) ||
+	       (ev->kind == EV_HOST_START && !strcmp(json_str(body, "mode", ""), "script")) ||
+	       (ev->kind == EV_ACTION_REQUESTED && json_int(body, "call", 0));
+}
+
+static void see_progress(struct resume *r, const struct event *ev, const json_t *body)
+{
+	if (ev->kind == EV_SESSION_RESUMED || ev->kind == EV_SESSION_FORKED)
+		undo_unsettled(r);
+	else if (went_on(r, ev, body))
+		settle_boxes(r, 0);
+	else if (ev->box && (ev->kind == EV_ACTION_REQUESTED || ev->kind == EV_ROLLBACK_DONE))
+		settle_boxes(r, ev->box);
+}
+
 static void super_resume_see(struct resume *r, const struct event *ev)
 {
 	struct err none = ERR_INIT;
@@ -147,6 +225,7 @@ static void super_resume_see(struct resume *r, const struct event *ev)
 	struct old_box *b = ev->box ? super_resume_box_of(r, ev->box) : NULL;
 	r->head = ev->seq;
 	answer_cache_see(r->recorded, ev, body);
+	see_progress(r, ev, body);
 	if (ev->kind == EV_SESSION_START) {
 		r->start = json_incref(body);
 	} else if (ev->kind == EV_SESSION_END) {
@@ -172,12 +251,7 @@ static void super_resume_see(struct resume *r, const struct event *ev)
 		for (size_t i = 0; i < r->nr_agents; i++)
 			r->agent[i].ended |= r->agent[i].id == ev->agent;
 	} else if (ev->kind == EV_BOX_OPEN) {
-		struct old_box *before = super_resume_box_of(r, (uint64_t)json_int(body, "was", 0));
-		if (before)
-			before->next = ev->seq;
-		GROW(r->box, r->nr_boxes, r->cap_boxes);
-		r->box[r->nr_boxes++] =
-			(struct old_box){ .id = ev->seq, .open = json_incref(body) };
+		see_box_open(r, ev, body);
 	} else if (ev->kind == EV_BOX_READY && b) {
 		b->ready = true;
 	} else if (ev->kind == EV_BOX_CLOSED && b) {
@@ -189,7 +263,7 @@ static void super_resume_see(struct resume *r, const struct event *ev)
 	} else if (ev->kind == EV_ACTION_REQUESTED) {
 		super_resume_see_requested(r, ev, body);
 	} else if (ev->kind == EV_ACTION_STARTED || ev->kind == EV_ACTION_ENDED) {
-		super_resume_see_action(r, ev);
+		super_resume_see_action(r, ev, body);
 	}
 }
 
@@ -244,6 +318,7 @@ int resume_read(struct resume **out, const char *path, struct err *err)
 			     session_id(s));
 	feed_free(&f);
 	session_close(&s);
+	undo_unsettled(r);
 	see_lost(r);
 	if (rc < 0) {
 		resume_free(&r);
@@ -260,11 +335,7 @@ void resume_free(struct resume **rp)
 	if (!r)
 		return;
 	for (size_t i = 0; i < r->nr_boxes; i++) {
-		for (size_t k = 0; k < r->box[i].nr; k++) {
-			free(r->box[i].snap[k].repo);
-			free(r->box[i].snap[k].label);
-		}
-		free(r->box[i].snap);
+		drop_snaps(&r->box[i]);
 		json_decref(r->box[i].open);
 	}
 	for (size_t i = 0; i < r->nr_agents; i++)
@@ -378,10 +449,10 @@ void resume_begin(struct resume *r, struct super *s, const struct host_ops *ops,
 		if (!b->ready || b->closed || b->next)
 			continue;
 		b->waiting = true;
-		bool broken_off = answer_cache_undone(r->recorded, b->id);
+		bool broken_off = answer_cache_undone(r->recorded, b->files_of);
 		for (size_t k = 0; k < r->nr_open; k++)
-			broken_off |=
-				r->open[k].box == b->id && r->open[k].started && r->open[k].writes;
+			broken_off |= r->open[k].box == b->files_of && r->open[k].started &&
+				      r->open[k].writes;
 		b->now = super_box_reopen(s, b->id, b->open, b->snap, b->nr, broken_off, &err);
 		if (!b->now) {
 			b->waiting = false;
