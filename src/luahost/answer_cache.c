@@ -27,7 +27,8 @@ struct recorded {
 	size_t nr, cap;
 	struct effect *effect; /* without an answer in the record, too */
 	size_t nr_effects, cap_effects;
-	uint64_t asked; /* the highest call with a host.call */
+	uint64_t host;	/* host.start of the script; other hosts number their own calls */
+	uint64_t asked; /* its highest call with a host.call */
 	struct loop_timer *later;
 	struct super *s;
 };
@@ -125,8 +126,9 @@ void answer_cache_see(struct recorded *r, const struct event *ev, const json_t *
 {
 	struct entry *e = ev->action ? answer_cache_of_action(r, ev->action) : NULL;
 	if (ev->kind == EV_HOST_START && !strcmp(json_str(body, "mode", ""), "script")) {
+		r->host = ev->seq;
 		r->asked = 0;
-	} else if (ev->kind == EV_HOST_CALL) {
+	} else if (ev->kind == EV_HOST_CALL && ev->cause == r->host) {
 		if ((uint64_t)json_int(body, "id", 0) > r->asked)
 			r->asked = (uint64_t)json_int(body, "id", 0);
 	} else if (ev->kind == EV_ACTION_REQUESTED && json_int(body, "call", 0)) {
@@ -154,7 +156,8 @@ void answer_cache_see(struct recorded *r, const struct event *ev, const json_t *
 		answer_cache_keep(&e->reply, body);
 		answer_cache_keep(&e->end, end);
 		e->ended = true;
-	} else if (ev->kind == EV_HOST_FRAME && !strcmp(json_str(body, "type", ""), "answer")) {
+	} else if (ev->kind == EV_HOST_FRAME && ev->cause == r->host &&
+		   !strcmp(json_str(body, "type", ""), "answer")) {
 		for (size_t i = r->nr; i-- > 0;)
 			if (r->item[i].call == (uint64_t)json_int(body, "id", 0))
 				answer_cache_drop(r, i);
