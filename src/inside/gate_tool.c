@@ -114,7 +114,7 @@ static void take_command(struct tool *t, const struct action_spec *spec)
 
 /* A script whose commands the agent's hooks ask about, one by one (Codex). Without hooks that have
  * asked here, the script itself is checked as a command. */
-static bool is_script(const struct flow *f, const struct answer_call *c)
+static bool gate_tool_is_script(const struct flow *f, const struct answer_call *c)
 {
 	return c->custom && f->proxy->hooked && !strcmp(c->name, "exec");
 }
@@ -127,7 +127,7 @@ static void gate_tool_judge(struct flow *f, size_t i)
 	struct tool *t = gate_tool_new(f, i);
 	struct action_spec spec = { .kind = ACT_MCP, .tool = c->name };
 	const struct action_client client = { .done = gate_tool_done, .self = t };
-	if (is_script(f, c)) {
+	if (gate_tool_is_script(f, c)) {
 		json_decref(args);
 		spec.args = args = json_object();
 		json_put_bytes(args, "script", c->args.data, c->args.len);
