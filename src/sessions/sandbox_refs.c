@@ -30,6 +30,7 @@ struct made_object {
 struct git_seen {
 	char *gitdir;
 	struct id_list now, base; /* heads and stashes */
+	struct id_list remote;	  /* what a remote has, too */
 	struct made_object *made;
 	size_t nr, cap;
 	struct object_id log_head, head; /* null: untouched */
@@ -101,7 +102,7 @@ static bool refs_text(const struct refs_reader *r, const struct object_id *id, s
 }
 
 /* "ID NAME" lines. */
-static void see_packed(struct id_list *l, char *text)
+static void see_packed(struct git_seen *g, struct id_list *l, char *text)
 {
 	for (char *line = text, *next; line && *line; line = next) {
 		struct object_id id;
@@ -111,8 +112,12 @@ static void see_packed(struct id_list *l, char *text)
 		if (strlen(line) < 42 || line[40] != ' ')
 			continue;
 		line[40] = 0;
-		if (!strncmp(line + 41, "refs/heads/", 11) && object_parse(line, &id))
+		if (!object_parse(line, &id))
+			continue;
+		if (!strncmp(line + 41, "refs/heads/", 11))
 			id_list_put(l, line + 41, &id, false);
+		else if (!strncmp(line + 41, "refs/remotes/", 13))
+			id_list_put(&g->remote, line + 41, &id, false);
 	}
 }
 
@@ -183,18 +188,19 @@ static bool see_entry(void *self, const char *path, size_t len, unsigned mode,
 			see_object(g, rest + 8, oid);
 		return true;
 	}
-	bool head = !strncmp(rest, "refs/heads/", 11), packed = !strcmp(rest, "packed-refs"),
-	     stash = !strcmp(rest, "logs/refs/stash"), log = !strcmp(rest, "logs/HEAD"),
-	     now = !strcmp(rest, "HEAD");
+	bool remote = !strncmp(rest, "refs/remotes/", 13),
+	     head = remote || !strncmp(rest, "refs/heads/", 11),
+	     packed = !strcmp(rest, "packed-refs"), stash = !strcmp(rest, "logs/refs/stash"),
+	     log = !strcmp(rest, "logs/HEAD"), now = !strcmp(rest, "HEAD");
 	if ((!head && !packed && !stash && !log && !now) || !refs_text(r, oid, &text))
 		return true;
 	buf_cstr(&text);
 	if (head && text.len >= 40) {
 		text.data[40] = 0;
 		if (object_parse(text.data, &id))
-			id_list_put(list, rest, &id, true);
+			id_list_put(remote ? &g->remote : list, rest, &id, true);
 	} else if (packed) {
-		see_packed(list, text.data);
+		see_packed(g, list, text.data);
 	} else if (stash) {
 		see_log(text.data, NULL, list);
 	} else if (log && !r->base) {
@@ -343,6 +349,9 @@ static void walk_ref(struct refs_reader *r, struct git_seen *g, struct sandbox_r
 
 static bool ref_changed(const struct git_seen *g, const struct named_id *ref)
 {
+	for (size_t i = 0; i < g->remote.nr; i++)
+		if (!memcmp(&g->remote.item[i].id, &ref->id, sizeof(ref->id)))
+			return false;
 	for (size_t i = 0; i < g->base.nr; i++)
 		if (!memcmp(&g->base.item[i].id, &ref->id, sizeof(ref->id)) &&
 		    !strcmp(g->base.item[i].name, ref->name))
@@ -395,6 +404,7 @@ static void reader_release(struct refs_reader *r)
 		free(r->seen[i].made);
 		id_list_release(&r->seen[i].now);
 		id_list_release(&r->seen[i].base);
+		id_list_release(&r->seen[i].remote);
 	}
 	free(r->seen);
 }

@@ -65,6 +65,13 @@ repo no
 work no 'git switch -qc f; echo f >f; git add f; git commit -qm f; git switch -q main; git merge -q f; git branch g; git tag v; git switch -qc h'
 is "$(not_merged)" 1 'a branch that was merged inside, one without commits, and a tag do not count'
 
+repo far && repo near && git -C far branch x && git clone -q far mirror
+(cd mirror && git switch -q x && echo x >x && git add x && git commit -qm x && git push -q origin x && git switch -q main)
+git -C near remote add origin "$t/far"
+tar -cf near/far.tar far
+work near 'tar -C /tmp -xf far.tar; git remote set-url origin /tmp/far; git fetch -q; git switch -q x; git switch -q main; echo m >m'
+is "$(not_merged)" 1 'nor does one that a remote has'
+
 # --- repositories within, and while the session runs
 repo lib && repo outer && git -C outer submodule --quiet add "$t/lib" lib && git -C outer commit -qm sub && repo outer/in
 work outer 'for d in lib in; do (cd $d; git switch -qc x; echo x >x; git add x; git commit -qm "x of $d"; git switch -q main; echo y >y); done'
