@@ -112,6 +112,23 @@ static void plan_conflict_lines(struct text *t, const json_t *o)
 	}
 }
 
+/* Branches and stashes that the sandbox made. */
+static void plan_branch_lines(struct text *t, const json_t *o)
+{
+	const json_t *targets = json_object_get(o, "targets");
+	for (size_t i = 0; i < json_array_size(targets); i++) {
+		const json_t *list = json_object_get(json_array_get(targets, i), "branches");
+		for (size_t k = 0; k < json_array_size(list) && k < CARD_FILES; k++) {
+			const json_t *b = json_array_get(list, k);
+			const char *why = json_str(b, "why", NULL);
+			text_putf(t, why ? ROLE_WARN : ROLE_TEXT, "branch     %s: %s%s",
+				  one_line(json_str(b, "name", ""), t->arena),
+				  why ? "not merged: " : "to ",
+				  one_line(why ? why : json_str(b, "ref", ""), t->arena));
+		}
+	}
+}
+
 static void merge_card_planned(struct text *t, struct source *s, const struct model_box *b,
 			       const struct model_action *act, bool keys)
 {
@@ -133,6 +150,7 @@ static void merge_card_planned(struct text *t, struct source *s, const struct mo
 	else
 		text_putf(t, ROLE_FAILED, "conflicts  %zu in dry run #%" PRIu64, nr, b->planned);
 	plan_conflict_lines(t, o);
+	plan_branch_lines(t, o);
 }
 
 /* The merge that @act began, as its own event tells. */
