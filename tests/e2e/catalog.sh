@@ -122,7 +122,7 @@ LUA
 	git init -q "$t/repo"
 	git -C "$t/repo" -c user.name=a -c user.email=a@b commit -q --allow-empty -m base
 	export SANDGLASS_SESSIONS=$t/many
-	for n in 300 301; do "$sg" run "$t/files.lua" --no-tui --no-input --name "files$n" -- --repo "$t/repo" --files $n >"$t/out" 2>&1 </dev/null; done
+	for many in 300 301; do "$sg" run "$t/files.lua" --no-tui --no-input --name "files$many" -- --repo "$t/repo" --files $many >"$t/out" 2>&1 </dev/null; done
 	touch -d '1 minute ago' "$t"/many/*.glass
 	"$sg" index --catalog >"$t/out" 2>&1
 	is "$(cat "$t/out")" 'catalog: 2 sessions added' 'sessions that changed 300 and 301 files'
@@ -131,7 +131,7 @@ LUA
 	like "$("$sg" blame f301 --all 2>&1)" pelican 'blame finds it, too'
 fi
 mkdir -m 700 "$t/truth"
-questions=60
+questions=30
 [ -z "${LONG:-}" ] || questions=1000
 SANDGLASS_SESSIONS=$t/truth python3 "$here/catalog_truth.py" "$sg" "$make" "$t/truth" "${SEED:-3}" "$questions" >"$t/out" 2>&1
 is $? 0 "$questions questions while sessions begin, end, are killed, redacted, labeled, moved, copied, archived, and removed"
