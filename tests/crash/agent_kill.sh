@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
-# kill -9 of the supervisor at random moments (20; LONG=1: 200; KILLS=n) of an agent of 50 steps with sub-agents, up to
+# kill -9 of the supervisor at random moments (8; LONG=1: 200; KILLS=n) of an agent of 50 steps with sub-agents, up to
 # three times in a session: `resume` ends with the same files, and no completed action is done again: every step appends
 # one line to a file of the box.
 . "$(dirname "$0")/../e2e/lib.sh"
 accept_any
 sg=$SANDGLASS
-rounds=${KILLS:-20}
+rounds=${KILLS:-8}
 [ -n "${LONG:-}" ] && rounds=${KILLS:-200}
 cd "$t" || exit 1
 mkdir repo

@@ -56,10 +56,13 @@ base=$(git -C one rev-parse HEAD)
 points=$(grep -rhoE --include='*.c' 'failpoint_hit\("merge-several-[^"]+"\)' "$top/src" | cut -d'"' -f2 | sort -u)
 is "$(xargs <<<"$points")" 'merge-several-back merge-several-begun merge-several-done merge-several-one merge-several-recorded' 'the steps of such a merge'
 all='line THREE line LATE a.txt b.txt from-a from-b'
+turn=0 # every second one is left to LONG; each step and each mode is among the others, for either kind of session
 for how in ended live; do
 	for point in begun one:1 one:2 done recorded back; do
 		for mode in --apply --to=; do
 			[ $mode = --to= ] && [ $point = back ] && continue # needs an index that can't be written
+			turn=$((turn + 1))
+			[ -z "${LONG:-}" ] && [ $((turn % 2)) = 0 ] && [ $point != back ] && continue
 			script=one
 			[ $point = back ] && script=two
 			session $script "$([ $how = live ] && echo merge-several-$point)"

@@ -1,14 +1,14 @@
 #!/usr/bin/env bash
 # Scripts with concurrency, time, randomness, and models are functions of their recording. Uses random scripts (SEED;
-# SCRIPTS of them, forked at FORKS of their events; LONG=1: eight, at every event; SMALL=1: a small one, at every
-# event). A fork at event n repeats events 1..n exactly, makes no model call for them, has the files of n, and ends as
+# SCRIPTS of them, forked at FORKS of their events; SMALL=1: a small one, at every third event; LONG=1: the small one and
+# eight, at every event). A fork at event n repeats events 1..n exactly, makes no model call for them, has the files of n, and ends as
 # expected. A rerun of the unchanged script finds no difference; a rerun of a changed one names the place.
 . "$(dirname "$0")/lib.sh"
 need_boxes
 sg=$SANDGLASS
 scripts=${SCRIPTS:-2} forks=${FORKS:-12} begin=1
 [ -n "${SMALL:-}" ] && scripts=0 begin=0 # every_event.sh
-[ -n "${LONG:-}" ] && scripts=${SCRIPTS:-8} forks=${FORKS:-100000}
+[ -n "${LONG:-}" ] && scripts=${SCRIPTS:-8} forks=${FORKS:-100000} begin=0
 seed=${SEED:-161803}
 cd "$t" || exit 1
 cat >turns.lua <<'L'
@@ -104,7 +104,9 @@ for i in $(seq "$begin" "$scripts"); do # 0: the small one
 	first=$(printf '%s\n' "$events" | grep -m1 '"host.frame"' | grep -oE '"seq":[0-9]+' | cut -d: -f2)
 	last=$(printf '%s\n' "$events" | grep '"host.end"' | grep -v plugin | tail -1 | grep -oE '"seq":[0-9]+' | cut -d: -f2)
 	models=$(replies "$file")
-	points=$(seq "$first" $((last - 1)))
+	every=1
+	[ "$i" -gt 0 ] || [ -n "${LONG:-}" ] || every=3
+	points=$(seq "$first" $every $((last - 1)))
 	[ "$i" -gt 0 ] && [ $((last - first)) -gt "$forks" ] && points=$(for _ in $(seq "$forks"); do echo $((first + RANDOM * 32768 % (last - first) + RANDOM % 32768 % 97)); done | awk -v l="$last" '$1 < l' | sort -nu)
 	busy=0
 	for at in $points; do # four at once: most of a fork's time is waiting

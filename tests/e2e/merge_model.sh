@@ -4,4 +4,4 @@
 . "$(dirname "$0")/lib.sh"
 need_boxes
 command -v python3 >/dev/null || { skip 'needs python3'; finish; }
-exec "$(dirname "$0")/../model/merge_model.py" --pinned --seed "${SEED:-1}" --count "${COUNT:-$([ -n "${LONG:-}" ] && echo 2000 || echo 100)}"
+exec "$(dirname "$0")/../model/merge_model.py" --pinned --seed "${SEED:-1}" --count "${COUNT:-$([ -n "${LONG:-}" ] && echo 2000 || echo 50)}"

@@ -122,9 +122,10 @@ int main(void)
 		flood_of_links(&b, row[i].begin, row[i].end, true);
 		ok(a.len == b.len && !memcmp(a.data, b.data, a.len), "modes that dropped lines of a flood set are kept (%zu)", i);
 	}
-	for (unsigned seed = 1; seed <= 30; seed++)
-		same += same_screen(seed);
-	ok(same == 30, "30 random outputs: dropped lines change no screen (%d)", same);
+	const int outputs = getenv("LONG") ? 30 : 8;
+	for (int seed = 1; seed <= outputs; seed++)
+		same += same_screen((unsigned)seed);
+	ok(same == outputs, "random outputs: dropped lines change no screen (%d of %d)", same, outputs);
 	CLEANUP(buf_release) struct buf late = BUF_INIT, soon = BUF_INIT, back = BUF_INIT;
 	CLEANUP(buf_release) struct buf again = BUF_INIT;
 	frame_by_frame(&late, 500, false, 1000);
