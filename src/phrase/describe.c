@@ -6,9 +6,10 @@
 
 #include "base/clock.h"
 #include "base/mem.h"
+#include "phrase/describe_box.h"
 #include "phrase/describe_gate.h"
+#include "phrase/describe_session.h"
 #include "query/aim.h"
-#include "record/read/ended.h"
 
 /* Appends a value that is bytes (text or {"b64"}), at most @max of them. */
 static bool describe_put_bytes(const json_t *v, size_t max, struct buf *out)
@@ -107,34 +108,6 @@ static void describe_who(const json_t *body, struct buf *out)
 		put_key(w, "uid", " by uid ", out);
 	else if (!json_is_object(w))
 		put_key(body, "by", " by ", out);
-}
-
-/* "undid the changes of #53: 2 changes". */
-static void describe_put_back(const json_t *b, struct buf *out)
-{
-	const char *how = json_str(b, "how", "");
-	int64_t of = json_int(b, "of", 0), takes = json_int(b, "takes", 0),
-		ops = json_int(b, "ops", 0);
-	if (!strcmp(how, "promote"))
-		buf_printf(out, "applied the result of dry run #%lld",
-			   (long long)json_int(b, "to", 0));
-	else if (of)
-		buf_printf(out, "%s the file changes of #%lld",
-			   !strcmp(how, "redo") ? "applied" : "undid", (long long)of);
-	else if (takes)
-		buf_printf(out, "undid #%lld", (long long)takes);
-	else
-		buf_printf(out, "restored the files of #%lld", (long long)json_int(b, "to", 0));
-	if (!put_key(b, "why", ": failed: ", out))
-		buf_printf(out, ": %lld change%s", (long long)ops, ops == 1 ? "" : "s");
-}
-
-static void describe_list(const json_t *words, const char *before, struct buf *out)
-{
-	for (size_t i = 0; i < json_array_size(words); i++) {
-		buf_puts(out, i ? ", " : before);
-		describe_put_bytes(json_array_get(words, i), TEXT_MAX, out);
-	}
 }
 
 static void describe_money(int64_t uusd, struct buf *out)
@@ -262,61 +235,6 @@ static void describe_executed(const json_t *b, struct buf *out)
 static void by_kind(uint16_t kind, const json_t *b, struct buf *out)
 {
 	switch (kind) {
-	case EV_SESSION_START:
-		buf_puts(out, "session");
-		put_key(b, "name", " ", out);
-		buf_puts(out, " started");
-		put_key(b, "script", ": ", out);
-		break;
-	case EV_SESSION_END:
-		buf_printf(out, "session ended: %s",
-			   json_flag(b, "ok", false) ? "successful" : ended_word(b));
-		put_key(b, "why", ": ", out);
-		break;
-	case EV_AGENT_START:
-		put_key(b, "name", "agent ", out);
-		put_key(b, "model", " with ", out);
-		put_key(b, "task", ": ", out);
-		break;
-	case EV_AGENT_INSTRUCTIONS:
-		buf_printf(out, "project instructions: %zu files given, %zu left out",
-			   json_array_size(json_object_get(b, "files")),
-			   json_array_size(json_object_get(b, "left_out")));
-		break;
-	case EV_AGENT_SKILL:
-		put_key(b, "name", "skill ", out);
-		put_key(b, "path", ": ", out);
-		break;
-	case EV_CHECK_DONE:
-		put_key(b, "file", "check ", out);
-		buf_printf(out, ": %zu results, %lld failed",
-			   json_array_size(json_object_get(b, "results")),
-			   (long long)json_int(b, "failed", 0));
-		break;
-	case EV_AGENT_TURN:
-		put_key(b, "n", "turn ", out);
-		break;
-	case EV_AGENT_STATE:
-		put_key(b, "state", "state: ", out);
-		break;
-	case EV_AGENT_END:
-		put_key(b, "stop", "agent ended: ", out);
-		put_key(b, "why", ", ", out);
-		put_key(b, "text", ": ", out);
-		break;
-	case EV_AGENT_TOLD:
-		put_key(b, "what", "reports: ", out);
-		put_key(b, "say", ", ", out);
-		break;
-	case EV_AGENT_SAY:
-		buf_puts(out, "message");
-		describe_who(b, out);
-		put_key(b, "text", ": ", out);
-		break;
-	case EV_NOTE:
-		put_key(b, "level", "", out);
-		put_key(b, "text", ": ", out);
-		break;
 	case EV_ACTION_REQUESTED:
 		describe_requested(b, out);
 		if (json_int(b, "within", 0))
@@ -326,24 +244,6 @@ static void by_kind(uint16_t kind, const json_t *b, struct buf *out)
 		/* requested by a user */
 		if (json_is_object(json_object_get(json_object_get(b, "args"), "who")))
 			describe_who(json_object_get(b, "args"), out);
-		break;
-	case EV_CONTROL_HOST:
-		buf_puts(out, json_int(b, "of", 0) ? "command on the host ended"
-						   : "command on the host");
-		describe_who(b, out);
-		put_key(b, "cmd", ": ", out);
-		if (json_int(b, "of", 0))
-			buf_printf(out, ", exit %lld", (long long)json_int(b, "status", 0));
-		break;
-	case EV_CONTROL_SHARE:
-		put_key(b, "group", "shared with group ", out);
-		put_key(b, "role", ", to ", out);
-		break;
-	case EV_POLICY_ADDED:
-		buf_puts(out, "rule added");
-		describe_who(b, out);
-		put_key(b, "text", ": ", out);
-		put_key(b, "file", " in ", out);
 		break;
 	case EV_ACTION_STARTED:
 		buf_puts(out, "started");
@@ -366,37 +266,8 @@ static void by_kind(uint16_t kind, const json_t *b, struct buf *out)
 	case EV_MODEL_CALL:
 		put_key(b, "model", "calls ", out);
 		break;
-	case EV_PROXY_OPEN:
-		put_key(json_object_get(b, "proxy"), "name", "proxy ", out);
-		break;
-	case EV_PROXY_REFUSED:
-		put_key(b, "method", "refused: ", out);
-		put_key(b, "path", " ", out);
-		put_key(b, "why", ": ", out);
-		break;
-	case EV_PORT_CLOSED:
-		buf_printf(out, "connection to sandbox port %d %s", (int)json_int(b, "port", 0),
-			   json_flag(b, "turned_away", false) ? "refused" : "closed");
-		put_key(b, "why", ": ", out);
-		break;
-	case EV_PROXY_GATED:
-		buf_puts(out, "withheld the tool calls of this answer; ");
-		buf_puts(out, strcmp(json_str(b, "then", ""), "end") ? "the model is called again"
-								     : "the turn ends");
-		break;
 	case EV_MODEL_REPLY:
 		describe_reply(b, out);
-		break;
-	case EV_ASK:
-		put_key(b, "text", "asks: ", out);
-		describe_list(json_object_get(b, "choices"), " - ", out);
-		break;
-	case EV_BOX_OPEN:
-		put_key(b, "name", "sandbox ", out);
-		put_key(b, "driver", ", backend ", out);
-		break;
-	case EV_BOX_READY:
-		put_key(b, "profile", "sandbox ready, isolation ", out);
 		break;
 	case EV_BOX_CLOSED:
 		buf_puts(out, "sandbox closed");
@@ -425,9 +296,6 @@ static void by_kind(uint16_t kind, const json_t *b, struct buf *out)
 		put_key(b, "changed", ": files changed: ", out);
 		put_key(b, "why", " after ", out);
 		break;
-	case EV_ROLLBACK_DONE:
-		describe_put_back(b, out);
-		break;
 	case EV_PREVIEW_STARTED:
 		put_key(b, "how", "dry run started, ", out);
 		describe_who(b, out);
@@ -451,10 +319,6 @@ static void by_kind(uint16_t kind, const json_t *b, struct buf *out)
 							    : ": differs");
 		put_key(b, "why", ", ", out);
 		break;
-	case EV_CONTROL_COMMAND:
-		describe_list(json_object_get(b, "words"), "command ", out);
-		describe_who(b, out);
-		break;
 	default:
 		/* kinds of newer versions, and kinds whose fields say enough */
 		describe_generic(kind, b, out);
@@ -476,7 +340,7 @@ void describe_event(const struct event *ev, struct buf *out)
 		return;
 	}
 	size_t len = out->len;
-	if (!describe_gate(ev, out))
+	if (!describe_gate(ev, out) && !describe_session(ev, out) && !describe_box(ev, out))
 		by_kind(ev->kind, body, out);
 	if (out->len == len) /* its expected fields are missing */
 		describe_generic(ev->kind, body, out);
