@@ -326,6 +326,13 @@ static void by_kind(uint16_t kind, const json_t *b, struct buf *out)
 	}
 }
 
+bool describe_typed(const struct event *ev, struct buf *out)
+{
+	size_t len = out->len;
+	bool known = describe_gate(ev, out) || describe_session(ev, out) || describe_box(ev, out);
+	return known && out->len > len;
+}
+
 void describe_event(const struct event *ev, struct buf *out)
 {
 	struct err err = ERR_INIT;
@@ -340,7 +347,7 @@ void describe_event(const struct event *ev, struct buf *out)
 		return;
 	}
 	size_t len = out->len;
-	if (!describe_gate(ev, out) && !describe_session(ev, out) && !describe_box(ev, out))
+	if (!describe_typed(ev, out))
 		by_kind(ev->kind, body, out);
 	if (out->len == len) /* its expected fields are missing */
 		describe_generic(ev->kind, body, out);

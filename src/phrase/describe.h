@@ -7,6 +7,9 @@
 #include "record/read/session.h"
 
 void describe_event(const struct event *ev, struct buf *out);
+/* The same for a kind of a table of src/phrase/describe_*.c, without the number of its action.
+ * false: another kind, or a body without the fields. */
+bool describe_typed(const struct event *ev, struct buf *out);
 /* The subject of an action, from the body of its action.requested: the command line, path, host,
  * or tool. */
 void describe_action(const json_t *requested, struct buf *out);

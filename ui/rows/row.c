@@ -3,6 +3,7 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "phrase/describe.h"
 #include "query/aim.h"
 #include "record/read/ended.h"
 #include "ui/model/wall.h"
@@ -383,6 +384,14 @@ static const char *text_or_raw(const json_t *o, struct arena *a)
 	return text ? text : raw_text(o, a);
 }
 
+/* What src/phrase says of the event; else its text, or its body as it is. */
+static const char *phrase_or_raw(const struct event *ev, const json_t *o, struct arena *a)
+{
+	CLEANUP(buf_release) struct buf b = BUF_INIT;
+	return ev->body && describe_typed(ev, &b) ? arena_strdup(a, buf_cstr(&b))
+						  : text_or_raw(o, a);
+}
+
 static void load_other(struct row_info *out, const struct model *m, const struct event *ev,
 		       const struct row *r, const json_t *o, struct arena *a)
 {
@@ -511,7 +520,7 @@ static void load_other(struct row_info *out, const struct model *m, const struct
 		text = session_text(r->kind, o, &out->word, a);
 		text = text ? text : work_text(m, r->kind, o, &out->word, a);
 		text = text || !o ? text : row_session(r->kind, o, &out->word, a);
-		out->what = text ? text : text_or_raw(o, a);
+		out->what = text ? text : phrase_or_raw(ev, o, a);
 		break;
 	}
 }
