@@ -78,11 +78,19 @@ static void result_text_decision(struct cmd_ctx *ctx, const json_t *result, stru
 		buf_printf(out, "; %s", json_str(result, "text", ""));
 }
 
+static void result_text_interrupted(const json_t *result, struct buf *out)
+{
+	if (json_object_get(result, "interrupted"))
+		buf_putc(out, '\n');
+	merge_interrupted_text(result, NULL, out);
+}
+
 static void result_text_merged(struct cmd_ctx *ctx, const json_t *result, struct buf *out)
 {
 	bool dry = cmd_has(ctx, "dry-run");
 	if (json_object_get(result, "boxes")) {
 		merge_several_text(result, dry, out);
+		result_text_interrupted(result, out);
 		return;
 	}
 	merge_text(result, json_str(result, "name", NULL), dry, out);
@@ -91,6 +99,7 @@ static void result_text_merged(struct cmd_ctx *ctx, const json_t *result, struct
 		merge_conflicts(result, out);
 	}
 	buf_printf(out, " (#%" PRId64 ")", result_text_number(result, "event"));
+	result_text_interrupted(result, out);
 }
 
 static void result_text_unmerged(const json_t *result, struct buf *out)

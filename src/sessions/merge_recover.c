@@ -52,6 +52,16 @@ json_t *merge_recover_look(struct session *s)
 	return out;
 }
 
+json_t *merge_recover_boxes(struct session *s)
+{
+	CLEANUP(json_release) json_t *left = merge_recover_look(s);
+	json_t *out = json_array();
+	for (size_t i = 0; i < json_array_size(left); i++)
+		json_array_append_new(out,
+				      json_string(json_str(json_array_get(left, i), "name", "")));
+	return out;
+}
+
 static int recover_one(const json_t *one, const char *dir, json_t *out, struct err *err)
 {
 	struct merge_opts o = { .id = json_str(one, "merge", ""),

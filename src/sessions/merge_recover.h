@@ -9,6 +9,8 @@
 
 /* What they have left: [{"merge","box","name","mode"}], in the order of their merging. */
 json_t *merge_recover_look(struct session *s);
+/* The names of their sandboxes; owned. */
+json_t *merge_recover_boxes(struct session *s);
 /* Takes all of it back. @out, filled in any case: bodies of merge.undone; "box" in each is the box
  * of the event. @s: of a running session, a handle whose events are committed. */
 NODISCARD int merge_recover(struct session *s, json_t **out, struct err *err);

@@ -252,6 +252,8 @@ int merge_several_run(struct merge_several *m, struct session *s, const struct s
 	int rc = several_opts_read(&o, opts, err);
 	if (rc == 0 && !m->dry)
 		rc = merge_recover(s, &m->recovered, err);
+	else if (rc == 0)
+		m->interrupted = merge_recover_boxes(s);
 	if (rc == 0)
 		rc = several_choose(m, s, names, opts, err);
 	if (rc == 0)
@@ -276,14 +278,32 @@ int merge_several_run(struct merge_several *m, struct session *s, const struct s
 	for (size_t i = 0; m->between && i < m->nr; i++)
 		if (m->merge[i].body && json_array_size(m->between))
 			json_put(m->merge[i].body, "between", json_incref(m->between));
+	for (size_t i = 0; json_array_size(m->interrupted) && i < m->nr; i++)
+		if (m->merge[i].body)
+			json_put(m->merge[i].body, "interrupted", json_incref(m->interrupted));
 	several_opts_release(&o);
 	return rc;
+}
+
+/* Has a merge failed that couldn't be taken back? Then the next command tries that again. */
+static bool several_half(const struct merge_several *m)
+{
+	CLEANUP(free_ptr) char *dir = paths_state("undo");
+	for (size_t i = 0; i < m->nr; i++) {
+		struct merge_opts o = { .id = m->merge[i].id, .undo_dir = dir };
+		if (!m->merge[i].result.done && *o.id && merge_stands(&o))
+			return true;
+	}
+	return false;
 }
 
 void merge_several_settled(struct merge_several *m)
 {
 	failpoint_hit("merge-several-recorded");
-	merge_intent_remove(&m->intent);
+	if (several_half(m))
+		merge_intent_release(&m->intent);
+	else
+		merge_intent_remove(&m->intent);
 }
 
 void merge_several_release(struct merge_several *m)
@@ -294,6 +314,7 @@ void merge_several_release(struct merge_several *m)
 	json_decref(m->between);
 	json_decref(m->both);
 	json_decref(m->recovered);
+	json_decref(m->interrupted);
 	merge_intent_release(&m->intent);
 	unmerged_release(&m->known);
 	*m = (struct merge_several){ .known = UNMERGED_INIT, .intent = MERGE_INTENT_INIT };
@@ -320,6 +341,8 @@ json_t *merge_several_result(const struct merge_several *m, const uint64_t *even
 	json_put(o, "between", m->between ? json_incref(m->between) : json_array());
 	json_put(o, "both", m->both ? json_incref(m->both) : json_array());
 	json_put(o, "boxes", boxes);
+	if (json_array_size(m->interrupted))
+		json_put(o, "interrupted", json_incref(m->interrupted));
 	return o;
 }
 

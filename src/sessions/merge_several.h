@@ -15,10 +15,11 @@ struct merge_several {
 	struct box_merge *merge;
 	size_t nr;
 	bool dry;
-	char group[33];	   /* "" if there is only one */
-	json_t *between;   /* conflicts between sandboxes, by between_json */
-	json_t *both;	   /* files of several that merge by lines */
-	json_t *recovered; /* merge_recover: undone first */
+	char group[33];	     /* "" if there is only one */
+	json_t *between;     /* conflicts between sandboxes, by between_json */
+	json_t *both;	     /* files of several that merge by lines */
+	json_t *recovered;   /* merge_recover: undone first */
+	json_t *interrupted; /* of a dry run: merge_recover_boxes */
 	struct merge_intent intent;
 };
 

@@ -195,10 +195,38 @@ static void text_undone_branches(const json_t *t, const char *key, const char *w
 	}
 }
 
+/* Files that a merge which was killed left beside those of the user. */
+static void text_leftover(const json_t *t, struct buf *out)
+{
+	const json_t *list = json_object_get(t, "leftover");
+	for (size_t i = 0; i < json_array_size(list); i++) {
+		const json_t *o = json_array_get(list, i);
+		CLEANUP(buf_release) struct buf path = BUF_INIT, of = BUF_INIT;
+		const char *what = json_str(o, "what", "");
+		json_get_bytes(json_object_get(o, "path"), &path);
+		json_get_bytes(json_object_get(o, "of"), &of);
+		if (!strcmp(what, "removed"))
+			buf_printf(out, "; leftover '%s' removed", buf_cstr(&path));
+		else if (!strcmp(what, "put back"))
+			buf_printf(out, "; '%s' is another process's version again, from '%s'",
+				   buf_cstr(&of), buf_cstr(&path));
+		else
+			buf_printf(out, "; another process's version of '%s' stays as '%s'",
+				   buf_cstr(&of), buf_cstr(&path));
+	}
+}
+
 static void text_undone_target(const json_t *t, struct buf *out)
 {
 	int64_t written = json_int(t, "written", 0);
 	json_t *kept = json_object_get(t, "kept");
+	if (json_flag(t, "gone", false)) {
+		CLEANUP(buf_release) struct buf dir = BUF_INIT;
+		json_get_bytes(json_object_get(t, "dir"), &dir);
+		buf_printf(out, "; directory '%s' not found, nothing put back there",
+			   buf_cstr(&dir));
+		return;
+	}
 	if (written || !*json_str(t, "ref", "")) {
 		CLEANUP(buf_release) struct buf dir = BUF_INIT;
 		json_get_bytes(json_object_get(t, "dir"), &dir);
@@ -215,6 +243,17 @@ static void text_undone_target(const json_t *t, struct buf *out)
 		buf_puts(out, "; changed since and left as they are:");
 		text_list(kept, (int64_t)json_array_size(kept), false, out);
 	}
+	text_leftover(t, out);
+}
+
+void merge_leftover_text(const json_t *body, struct buf *out)
+{
+	const json_t *list = json_object_get(body, "targets");
+	CLEANUP(buf_release) struct buf all = BUF_INIT;
+	for (size_t i = 0; i < json_array_size(list); i++)
+		text_leftover(json_array_get(list, i), &all);
+	if (all.len)
+		buf_append(out, all.data + 2, all.len - 2);
 }
 
 void merge_undone_text(const json_t *body, struct buf *out)
@@ -227,4 +266,18 @@ void merge_undone_text(const json_t *body, struct buf *out)
 		buf_printf(out, "merge #%" PRId64 " undone", json_int(body, "of", 0));
 	for (size_t i = 0; i < json_array_size(list); i++)
 		text_undone_target(json_array_get(list, i), out);
+}
+
+void merge_interrupted_text(const json_t *result, const char *session, struct buf *out)
+{
+	const json_t *list = json_object_get(result, "interrupted");
+	if (json_array_size(list))
+		buf_puts(out, "changes of an interrupted merge of ");
+	for (size_t i = 0; i < json_array_size(list); i++)
+		buf_printf(out, "%s%s", i ? ", " : "", json_string_value(json_array_get(list, i)));
+	if (json_array_size(list))
+		buf_printf(out,
+			   " are still there\n"
+			   "The merge takes them back first; so does 'sandglass undo%s%s'.",
+			   session ? " " : "", session ? session : "");
 }

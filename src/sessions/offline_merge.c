@@ -49,18 +49,28 @@ static void offline_merge_say(struct again *g, const struct merge_several *m, co
 	fprintf(g->ctx->out, "%s\n", buf_cstr(&safe));
 }
 
-/* A dry run takes nothing back: its result is onto what an interrupted merge has left. */
-static void offline_merge_left(struct again *g)
+/* A dry run takes nothing back. */
+static void offline_merge_left(struct again *g, const struct merge_several *m)
 {
-	CLEANUP(buf_release) struct buf names = BUF_INIT, safe = BUF_INIT;
-	CLEANUP(json_release) json_t *left = merge_recover_look(g->read);
-	merge_recover_names(left, &names);
-	cmd_safe(&safe, buf_cstr(&names), names.len, false);
-	if (names.len)
-		fprintf(g->ctx->err,
-			"sandglass: merge: changes of an interrupted merge of %s are still there\n"
-			"The merge takes them back first; so does 'sandglass undo %s'.\n",
-			buf_cstr(&safe), session_id(g->read));
+	CLEANUP(buf_release) struct buf text = BUF_INIT, safe = BUF_INIT;
+	CLEANUP(json_release) json_t *o = json_object();
+	json_put(o, "interrupted", json_incref(m->interrupted));
+	merge_interrupted_text(o, session_id(g->read), &text);
+	cmd_safe(&safe, buf_cstr(&text), text.len, true);
+	if (text.len)
+		fprintf(g->ctx->err, "sandglass: merge: %s\n", buf_cstr(&safe));
+}
+
+/* What an interrupted merge had left beside the files of the user. */
+static void offline_merge_beside(struct again *g, const json_t *list)
+{
+	for (size_t i = 0; i < json_array_size(list) && !g->ctx->quiet; i++) {
+		CLEANUP(buf_release) struct buf left = BUF_INIT, line = BUF_INIT;
+		merge_leftover_text(json_array_get(list, i), &left);
+		cmd_safe(&line, buf_cstr(&left), left.len, false);
+		if (left.len)
+			fprintf(g->ctx->err, "sandglass: %s\n", buf_cstr(&line));
+	}
 }
 
 static int offline_merge_run(struct again *g, const struct strv *boxes, const json_t *opts,
@@ -70,6 +80,7 @@ static int offline_merge_run(struct again *g, const struct strv *boxes, const js
 	int rc = merge_several_run(&m, g->read, boxes, opts, err);
 	uint64_t *event = mem_calloc(m.nr + 1, sizeof(*event));
 	again_recovered(g, m.recovered);
+	offline_merge_beside(g, m.recovered);
 	failpoint_hit("merge-several-done");
 	for (size_t i = 0; i < m.nr; i++)
 		if (m.merge[i].body)
@@ -81,8 +92,8 @@ static int offline_merge_run(struct again *g, const struct strv *boxes, const js
 		rc = -1;
 	if (rc == 0)
 		offline_merge_say(g, &m, event);
-	if (m.dry)
-		offline_merge_left(g);
+	if (m.interrupted)
+		offline_merge_left(g, &m);
 	free(event);
 	merge_several_release(&m);
 	return rc;

@@ -156,10 +156,21 @@ int undo_choose(struct undo_choice *c, const struct unmerged *u, uint64_t id,
 	return 0;
 }
 
+/* Nothing was undone: the merges stay as they are. */
+static void undo_all_gone(json_t *list, struct err *err)
+{
+	CLEANUP(buf_release) struct buf dir = BUF_INIT;
+	const json_t *targets = json_object_get(json_array_get(list, 0), "targets");
+	json_get_bytes(json_object_get(json_array_get(targets, 0), "dir"), &dir);
+	err_set(err, ERR_NOENT, "nothing undone: directory '%.300s' not found", buf_cstr(&dir));
+	json_array_clear(list);
+}
+
 json_t *undo_merges(const struct undo_choice *c, const struct unmerged *u, struct err *err)
 {
 	CLEANUP(free_ptr) char *dir = paths_state("undo");
 	json_t *list = json_array();
+	size_t gone = 0;
 	for (size_t i = 0; i < c->nr; i++) {
 		struct merge_opts o = { .id = u->merges[c->merge[i]].id,
 					.undo_dir = dir,
@@ -172,7 +183,10 @@ json_t *undo_merges(const struct undo_choice *c, const struct unmerged *u, struc
 		}
 		json_put_int(body, "of", (int64_t)u->merges[c->merge[i]].seq);
 		json_array_append_new(list, body);
+		gone += merge_all_gone(body);
 	}
+	if (gone && gone == c->nr)
+		undo_all_gone(list, err);
 	return list;
 }
 

@@ -8,6 +8,7 @@
 
 #include "base/mem.h"
 #include "sandbox/workspace/merge.h"
+#include "base/paths.h"
 #include "sessions/merge_recover.h"
 
 enum { CLOSING_TICKS = 1000, CLOSING_TICK_US = 3000 };
@@ -379,6 +380,26 @@ void merged_tell(struct cmd_ctx *ctx, const char *path)
 
 /* --- its merges --- */
 
+/* Temporary files beside those of the user go. */
+static void settle_interrupted(struct cmd_ctx *ctx, const json_t *one)
+{
+	CLEANUP(free_ptr) char *undo = paths_state("undo");
+	const struct merge_opts o = { .id = json_str(one, "merge", ""), .undo_dir = undo };
+	CLEANUP(json_release) json_t *list = NULL;
+	struct err err = ERR_INIT;
+	if (merge_settle(&o, &list, &err) < 0)
+		fprintf(ctx->err, "sandglass: prune: can't look for its temporary files: %s\n",
+			err.text);
+	for (size_t i = 0; i < json_array_size(list) && !ctx->quiet; i++) {
+		const json_t *left = json_array_get(list, i);
+		CLEANUP(buf_release) struct buf path = BUF_INIT, safe = BUF_INIT;
+		json_get_bytes(json_object_get(left, "path"), &path);
+		cmd_safe(&safe, buf_cstr(&path), path.len, false);
+		fprintf(ctx->err, "sandglass: prune: '%s' of that merge was %s\n", buf_cstr(&safe),
+			json_str(left, "what", ""));
+	}
+}
+
 /* They can't be undone without the recording. Their changes may be all that is left of the work, so
  * they stay. */
 static void forget_interrupted(struct cmd_ctx *ctx, struct session *s)
@@ -391,6 +412,8 @@ static void forget_interrupted(struct cmd_ctx *ctx, struct session *s)
 		fprintf(ctx->err,
 			"sandglass: prune: the changes of an interrupted merge stay: %s\n",
 			buf_cstr(&safe));
+	for (size_t i = 0; i < json_array_size(left); i++)
+		settle_interrupted(ctx, json_array_get(left, i));
 	merge_recover_forget(s);
 }
 

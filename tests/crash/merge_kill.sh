@@ -133,6 +133,67 @@ exec 9<&-
 "$sg" undo "$id" >out 2>&1
 is "$? $(state)" "0 $before" 'then it takes the merge back'
 
+# --- the child that writes is killed between two renames, and so is the one that restores -----------------------------
+beside() { (cd one && find . -path ./.git -prune -o -name '.sandglass-*' -print); }
+cut_short() { # failpoint of the child: a merge that left a file beside one of the user's
+	session one
+	"$sg" stop --now -S "$id" >out 2>&1
+	wait_for 30 ended
+	before=$(state)
+	FAILPOINT=$1 "$sg" merge "$id/a" --apply </dev/null >out 2>&1
+}
+cut_short merge-fresh
+is "$? $(state)" "1 $before" 'killed while it writes: nothing is left'
+cut_short merge-exchanged
+is "$? $(beside | wc -l) $(events merge.failed)" '1 1 1' 'killed after the exchange: the merge fails and leaves a file'
+name=$(beside)
+"$sg" undo "$id" --json >out 2>err
+is "$? $(jq -r '[.result.targets[].leftover[] | .what, .of] | join(" ")' out) $(beside)$(state)" "0 removed a.txt $before" 'undo names and removes it'
+cut_short merge-exchanged
+"$sg" merge "$id/a" --apply </dev/null >out 2>err
+is "$? $(beside) $(grep -c "'$(basename "$name" | cut -c1-11)" err) $(sed -n 3p one/a.txt)" '0  1 line THREE' 'the next merge names and removes it'
+cut_short merge-exchanged
+echo theirs >"one/$(beside)"
+"$sg" undo "$id" --json >out 2>err
+is "$? $(jq -r '[.result.targets[] | .leftover[].what, .kept[]] | join(" ")' out) $(beside)$(cat one/a.txt)" '0 put back a.txt theirs' "another process's version returns to its place"
+cut_short merge-exchanged
+echo theirs >"one/$(beside)"
+echo mine >one/a.txt
+"$sg" undo "$id" --json >out 2>err
+is "$? $(jq -r '[.result.targets[].leftover[].what] | join(" ")' out) $(cat "one/$(beside)") $(cat one/a.txt)" '0 kept theirs mine' 'and stays if yet another version is there'
+cut_short merge-exchanged
+half=$(sed -n 3p one/a.txt)
+"$sg" prune "$id" --yes </dev/null >out 2>err
+is "$? $(grep -c "'$PWD/one/.sandglass-" err) $(beside) $(sed -n 3p one/a.txt)" "0 1  $half" 'prune names and removes it; the change stays'
+session one merge-exchanged # the supervisor's children
+before=$(state)
+"$sg" merge -S "$id" a --apply >out 2>&1
+is "$? $(beside | wc -l)" '1 1' 'live: the merge fails and leaves a file'
+is "$("$sg" merge -S "$id" a -n --json 2>err | jq -c '.result.interrupted')" '["a"]' 'live: a dry run names the interrupted merge'
+"$sg" stop --now -S "$id" >out 2>&1
+wait_for 30 ended
+"$sg" undo "$id" >out 2>&1
+is "$? $(beside)$(state)" "0 $before" 'live: undo after the end takes it back'
+
+# --- a repository is gone ---------------------------------------------------------------------------------------------
+session two
+"$sg" stop --now -S "$id" >out 2>&1
+wait_for 30 ended
+"$sg" merge "$id" --all --apply </dev/null >out 2>&1
+mv two away
+"$sg" undo "$id" --json >out 2>err
+is "$? $(jq -r '[.result.merges[].targets[].gone == true] | sort | join(" ")' out) $(sed -n 3p one/a.txt)" '0 false true line 3' 'a repository that is gone is named, and the other one undone'
+session one
+"$sg" stop --now -S "$id" >out 2>&1
+wait_for 30 ended
+"$sg" merge "$id" --all --apply </dev/null >out 2>&1
+mv one gone
+"$sg" undo "$id" >out 2>&1
+is "$? $(events merge.undone)" '2 0' 'undo of a merge whose only repository is gone undoes nothing'
+mv gone one
+"$sg" undo "$id" >out 2>&1
+is "$? $(sed -n 3p one/a.txt)" '0 line 3' 'until that is there again'
+
 # prune: the recording goes, the changes stay
 session one
 "$sg" stop --now -S "$id" >out 2>&1

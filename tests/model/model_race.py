@@ -49,7 +49,7 @@ class Writer(threading.Thread):
 
 
 class Watch:
-    """What happened to a file, in order: "put" by a merge, "read", "written" by somebody else."""
+    """What happened to a file, in order: "put" by a merge, "read", "written" by another process."""
 
     def __init__(self, path):
         self.name, self.fd = os.path.basename(path), LIBC.inotify_init1(NONBLOCK | CLOEXEC)
@@ -79,7 +79,7 @@ class Watch:
         return out
 
     def written_before_read(self):
-        """Was the file written by somebody else after the merge put it there, and before the merge read it back?"""
+        """Did another process write the file after the merge put it there, and before the merge read it back?"""
         story = self.story()
         after = story[story.index("put") + 1:] if "put" in story else []
         return "written" in after[:after.index("read")] if "read" in after else False

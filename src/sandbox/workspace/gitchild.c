@@ -79,6 +79,7 @@ static int gitchild_serve(struct target *t, unsigned type, json_t *request, json
 	case CHILD_LOOK:
 	case CHILD_PREPARE:
 	case CHILD_UNDO:
+	case CHILD_SETTLE:
 	case CHILD_FORGET:
 	case CHILD_HISTORY:
 		if (!dir)
@@ -100,6 +101,8 @@ static int gitchild_serve(struct target *t, unsigned type, json_t *request, json
 			return history_look(t, child_suspect, out, err);
 		if (type == CHILD_FORGET)
 			return forget_refs(t, out, err);
+		if (type == CHILD_SETTLE)
+			return settle_run(t, out, err);
 		return type == CHILD_UNDO ? undo_run(t, out, err) : plan_prepare(t, out, err);
 	case CHILD_COMMIT:
 		return plan_commit(t, out, err);

@@ -2,8 +2,9 @@
  * of its paths.
  *
  * Frames of wire/frame.h over descriptor 3; one request at a time. Requests CHILD_LOOK {dir},
- * CHILD_PREPARE, CHILD_COMMIT, CHILD_ABORT, CHILD_UNDO {dir}, CHILD_FORGET {dir,refs}, and
- * CHILD_HISTORY {dir,commits} are answered by CHILD_OK (JSON) or CHILD_ERR {code,text}.
+ * CHILD_PREPARE, CHILD_COMMIT, CHILD_ABORT, CHILD_UNDO {dir}, CHILD_SETTLE {dir}, CHILD_FORGET
+ * {dir,refs}, and CHILD_HISTORY {dir,commits} are answered by CHILD_OK (JSON) or CHILD_ERR
+ * {code,text}.
  *
  * While it works on a request the child may ask:
  *   CHILD_GET    the 20 bytes of a name; answered by CHILD_BLOB or CHILD_NONE
@@ -34,6 +35,7 @@ enum child_frame {
 	CHILD_LOAD,
 	CHILD_FORGET,
 	CHILD_HISTORY,
+	CHILD_SETTLE,
 };
 enum { CHILD_MAX_BODY = 256 << 20 };
 
@@ -138,6 +140,8 @@ struct target {
 	/* gitrecord.c: the saved record as this try found it, once it has looked; NULL: none */
 	json_t *earlier;
 	bool looked;
+	char temp[HOSTPLACE_TOKEN]; /* of the names of temporary files; kept in the record */
+	json_t *leftover;	    /* gitrecord_settle of @earlier */
 };
 
 /* gitindex.c */
@@ -219,6 +223,10 @@ void gitrecord_aborted(struct target *t);
 /* Notes in the saved @rec that it was taken back: a later try of the same merge keeps nothing of
  * it. */
 void gitrecord_undone(struct target *t, json_t *rec);
+/* Removes what a killed try of @rec (may be NULL) left beside the files, or puts it back:
+ * [{"path","of" (the file),"what": "removed" "put back" "kept"}]. Names of temporary files are
+ * those of @rec from now on. */
+json_t *gitrecord_settle(struct target *t, const json_t *rec);
 /* Is @s the state that a record describes as @want (null: nothing is there)? */
 bool gitrecord_state_is(const struct ws_state *s, const json_t *want);
 
@@ -227,6 +235,8 @@ int plan_prepare(struct target *t, json_t **out, struct err *err);
 int plan_commit(struct target *t, json_t **out, struct err *err);
 int plan_abort(struct target *t, struct err *err);
 int undo_run(struct target *t, json_t **out, struct err *err);
+/* Only what undo_run does first: gitrecord_settle. */
+int settle_run(struct target *t, json_t **out, struct err *err);
 int forget_refs(struct target *t, json_t **out, struct err *err);
 
 /* gitbranch.c: branches that were made in the sandbox ("branches" and "branch_base" of the

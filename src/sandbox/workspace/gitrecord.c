@@ -1,4 +1,5 @@
 /* The undo record of a merge in one target (record.json and contents beside it). */
+#include <stdio.h>
 #include <string.h>
 
 #include "sandbox/workspace/gitchild.h"
@@ -125,6 +126,48 @@ static void keep_refs(json_t *rec, const json_t *old)
 		copy_keys(rec, old, ref_old, 1);
 }
 
+/* --- temporary files of a try that was killed --- */
+
+/* Is it one of the two versions that the record has? */
+static bool gitrecord_knows(void *self, const struct ws_state *s)
+{
+	const json_t *f = self;
+	return gitrecord_state_is(s, json_object_get(f, "before")) ||
+	       gitrecord_state_is(s, json_object_get(f, "after"));
+}
+
+json_t *gitrecord_settle(struct target *t, const json_t *rec)
+{
+	static const char *const word[] = { [HOSTFILE_REMOVED] = "removed",
+					    [HOSTFILE_BACK] = "put back",
+					    [HOSTFILE_STAYS] = "kept" };
+	const json_t *files = json_object_get(rec, "files");
+	CLEANUP(buf_release) struct buf path = BUF_INIT;
+	json_t *list = json_array();
+	hostplace_use(json_str(rec, "temp", NULL));
+	for (size_t i = 0; json_str(rec, "temp", NULL) && i < json_array_size(files); i++) {
+		json_t *f = json_array_get(files, i);
+		char name[HOSTPLACE_TEMP];
+		if (!json_flag(f, "write", false) ||
+		    !json_get_bytes(json_object_get(f, "path"), &path))
+			continue;
+		enum hostfile_left left =
+			hostfile_settle(t->root, buf_cstr(&path), path.len, gitrecord_knows, f, name);
+		if (left == HOSTFILE_NOTHING)
+			continue;
+		json_t *o = json_object();
+		const char *slash = memrchr(buf_cstr(&path), '/', path.len);
+		json_put(o, "of", json_incref(json_object_get(f, "path")));
+		CLEANUP(buf_release) struct buf beside = BUF_INIT;
+		buf_append(&beside, path.data, slash ? (size_t)(slash - path.data) + 1 : 0);
+		buf_puts(&beside, name);
+		json_put_bytes(o, "path", buf_cstr(&beside), beside.len);
+		json_put_str(o, "what", word[left]);
+		json_array_append_new(list, o);
+	}
+	return list;
+}
+
 /* --- saving --- */
 
 static void save_stage(json_t *f, unsigned staged_mode, const struct object_id *staged,
@@ -207,6 +250,7 @@ static json_t *save_refs(const struct target *t)
 	const char *mode = json_str(t->request, "mode", "");
 	json_put_str(rec, "dir", t->dir);
 	json_put_str(rec, "mode", mode);
+	json_put_str(rec, "temp", t->temp);
 	if (t->ref_made) {
 		json_put_str(rec, "ref", t->ref);
 		gitwrite_put_oid(rec, "ref_old", &t->ref_old);
@@ -230,7 +274,14 @@ int gitrecord_save(struct target *t, bool files, struct err *err)
 {
 	if (!t->looked && earlier_record(t, &t->earlier, err) < 0)
 		return -1;
+	if (!t->looked && json_str(t->earlier, "temp", NULL))
+		snprintf(t->temp, sizeof(t->temp), "%s", json_str(t->earlier, "temp", ""));
+	else if (!t->looked)
+		hostplace_token(t->temp);
+	if (!t->looked)
+		t->leftover = gitrecord_settle(t, t->earlier);
 	t->looked = true;
+	hostplace_use(t->temp);
 	CLEANUP(json_release) json_t *earlier = earlier_files(t->earlier);
 	CLEANUP(json_release) json_t *rec = save_refs(t);
 	json_t *list = json_array(), *left;

@@ -185,6 +185,7 @@ void target_close(struct target *t)
 	free(t->branch);
 	json_decref(t->request);
 	json_decref(t->earlier);
+	json_decref(t->leftover);
 	*t = (struct target){ .sock = t->sock, .root = -1, .config = -1 };
 }
 

@@ -154,18 +154,35 @@ static int undo_refs(struct target *t, const json_t *rec, json_t *out, struct er
 	return 0;
 }
 
-int undo_run(struct target *t, json_t **out, struct err *err)
+static int undo_load(struct target *t, json_t **rec_out, struct err *err)
 {
 	CLEANUP(buf_release) struct buf b = BUF_INIT;
 	int rc = child_load(t, "record.json", &b, err);
 	if (rc != 0)
 		return rc < 0 ? -1 : err_set(err, ERR_NOENT, "the record of this merge is missing");
-	json_t *rec = json_parse(buf_cstr(&b), b.len, "the record of the merge", err);
-	if (!rec)
+	*rec_out = json_parse(buf_cstr(&b), b.len, "the record of the merge", err);
+	return *rec_out ? 0 : -1;
+}
+
+int settle_run(struct target *t, json_t **out, struct err *err)
+{
+	json_t *rec;
+	if (undo_load(t, &rec, err) < 0)
+		return -1;
+	*out = json_object();
+	json_put(*out, "leftover", gitrecord_settle(t, rec));
+	json_decref(rec);
+	return 0;
+}
+
+int undo_run(struct target *t, json_t **out, struct err *err)
+{
+	json_t *rec;
+	int rc = 0;
+	if (undo_load(t, &rec, err) < 0)
 		return -1;
 	json_t *o = json_object(), *kept = json_array(), *files = json_object_get(rec, "files");
 	size_t written = 0;
-	rc = 0;
 	json_put(o, "kept", kept);
 	if (json_flag(rec, "undone", false)) {
 		json_put_int(o, "written", 0);
@@ -173,6 +190,10 @@ int undo_run(struct target *t, json_t **out, struct err *err)
 		*out = o;
 		return 0;
 	}
+	json_t *leftover = gitrecord_settle(t, rec);
+	if (json_array_size(leftover))
+		json_put(o, "leftover", json_incref(leftover));
+	json_decref(leftover);
 	if (t->index && git_index_read(t->index, 1) < 0)
 		rc = ws_git_err(err, "can't read the index");
 	/* what was made goes first, last path first; then what was there comes back, parents

@@ -605,6 +605,8 @@ int plan_commit(struct target *t, json_t **out, struct err *err)
 	plan_classify(t, !is_mode(t, "branch"), makes_commits(t));
 	put_classes(t, o);
 	json_put(o, "changed_since", changed);
+	if (json_array_size(t->leftover))
+		json_put(o, "leftover", json_incref(t->leftover));
 	json_put_str(o, "ref", t->ref);
 	gitwrite_put_oid(o, "old", &t->head);
 	gitwrite_put_oid(o, "new", &t->commit);

@@ -6,6 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/failpoint.h"
 #include "base/fd.h"
 #include "base/mem.h"
 #include "sandbox/workspace/content.h"
@@ -86,6 +87,18 @@ static int hostfile_make_parents(int root, const char *path, size_t len, struct 
 	return 0;
 }
 
+struct temp_names {
+	char ready[HOSTPLACE_TEMP], fresh[HOSTPLACE_TEMP];
+};
+
+static struct temp_names names_beside(const char *path, size_t len)
+{
+	struct temp_names n;
+	hostplace_temp(path, len, false, n.ready);
+	hostplace_temp(path, len, true, n.fresh);
+	return n;
+}
+
 static int write_link(int dir, const char *temp, const void *bytes, size_t nr, struct err *err)
 {
 	CLEANUP(free_ptr) char *target = mem_strndup(bytes, nr);
@@ -109,14 +122,19 @@ static int write_file(int dir, const char *temp, const struct ws_state *s, const
 	return rc;
 }
 
-static int write_bytes(int dir, const char *name, const struct ws_state *s, const void *bytes,
-		       size_t nr, const struct stat *was, struct stat *wrote, struct err *err)
+/* A part of a file never has the name of one that was exchanged. */
+static int write_bytes(int dir, const char *name, const struct temp_names *temp,
+		       const struct ws_state *s, const void *bytes, size_t nr,
+		       const struct stat *was, struct stat *wrote, struct err *err)
 {
-	char temp[HOSTPLACE_TEMP];
-	hostplace_temp(temp);
-	int rc = s->kind == WS_LINK ? write_link(dir, temp, bytes, nr, err)
-				    : write_file(dir, temp, s, bytes, nr, wrote, err);
-	return rc < 0 ? -1 : hostplace_put(dir, temp, name, was, err);
+	int rc = s->kind == WS_LINK ? write_link(dir, temp->fresh, bytes, nr, err)
+				    : write_file(dir, temp->fresh, s, bytes, nr, wrote, err);
+	failpoint_hit("merge-fresh");
+	if (rc == 0 && renameat(dir, temp->fresh, dir, temp->ready) < 0) {
+		rc = err_sys(err, "can't write");
+		unlinkat(dir, temp->fresh, 0);
+	}
+	return rc < 0 ? -1 : hostplace_put(dir, temp->ready, name, was, err);
 }
 
 static int hostfile_make_dir(int dir, const char *name, unsigned mode, struct err *err)
@@ -134,6 +152,7 @@ int hostfile_write(int root, const char *path, size_t len, const struct ws_state
 		return -1;
 	CLEANUP(free_ptr) char *name = NULL;
 	CLEANUP(fd_close) int dir = hostfile_open_parent(root, path, len, &name);
+	const struct temp_names temp = names_beside(path, len);
 	int rc;
 	if (dir < 0)
 		return err_sys(err, "can't open the directory of '%.*s'",
@@ -141,7 +160,7 @@ int hostfile_write(int root, const char *path, size_t len, const struct ws_state
 	if (s->kind == WS_DIR)
 		rc = hostfile_make_dir(dir, name, s->mode & 0777, err);
 	else
-		rc = write_bytes(dir, name, s, bytes, nr, was, wrote, err);
+		rc = write_bytes(dir, name, &temp, s, bytes, nr, was, wrote, err);
 	return rc < 0 ? err_wrap(err, "'%.*s'", (int)(len < 300 ? len : 300), path) : 0;
 }
 
@@ -155,8 +174,9 @@ int hostfile_remove(int root, const char *path, size_t len, const struct stat *w
 			       ? 0
 			       : err_sys(err, "can't remove '%.*s'", (int)(len < 300 ? len : 300),
 					 path);
+	const struct temp_names temp = names_beside(path, len);
 	if (!S_ISDIR(st.st_mode))
-		return hostplace_remove(dir, name, was ? was : &st, err) < 0
+		return hostplace_remove(dir, temp.ready, name, was ? was : &st, err) < 0
 			       ? err_wrap(err, "'%.*s'", (int)(len < 300 ? len : 300), path)
 			       : 0;
 	if (unlinkat(dir, name, AT_REMOVEDIR) < 0 && errno != ENOENT)
@@ -185,4 +205,34 @@ size_t hostfile_above(int root, const char *path, size_t len)
 			return len;
 	}
 	return 0;
+}
+
+enum hostfile_left hostfile_settle(int root, const char *path, size_t len,
+				   bool (*known)(void *self, const struct ws_state *s), void *self,
+				   char out[HOSTPLACE_TEMP])
+{
+	CLEANUP(free_ptr) char *name = NULL;
+	CLEANUP(fd_close) int dir = hostfile_open_parent(root, path, len, &name);
+	const struct temp_names temp = names_beside(path, len);
+	struct hostfile aside = HOSTFILE_INIT, here = HOSTFILE_INIT;
+	if (dir < 0)
+		return HOSTFILE_NOTHING;
+	snprintf(out, HOSTPLACE_TEMP, "%s", temp.fresh);
+	if (unlinkat(dir, temp.fresh, 0) == 0)
+		return HOSTFILE_REMOVED;
+	snprintf(out, HOSTPLACE_TEMP, "%s", temp.ready);
+	hostfile_read(&aside, dir, temp.ready, strlen(temp.ready));
+	hostfile_read(&here, dir, name, strlen(name));
+	enum hostfile_left left = HOSTFILE_NOTHING;
+	struct err none = ERR_INIT;
+	if (aside.st.st_ino && !aside.blocked && known(self, &aside.state))
+		left = unlinkat(dir, temp.ready, 0) < 0 ? HOSTFILE_STAYS : HOSTFILE_REMOVED;
+	else if (aside.st.st_ino && (here.blocked || !known(self, &here.state)))
+		left = HOSTFILE_STAYS;
+	else if (aside.st.st_ino)
+		left = hostplace_put(dir, temp.ready, name, &here.st, &none) < 0 ? HOSTFILE_STAYS
+										 : HOSTFILE_BACK;
+	hostfile_release(&aside);
+	hostfile_release(&here);
+	return left;
 }

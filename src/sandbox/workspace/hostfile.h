@@ -5,6 +5,7 @@
 
 #include <sys/stat.h>
 
+#include "sandbox/workspace/hostplace.h"
 #include "sandbox/workspace/state.h"
 
 struct hostfile {
@@ -32,6 +33,13 @@ NODISCARD int hostfile_write(int root, const char *path, size_t len, const struc
  * looked at before; ERR_BUSY if it has changed. */
 NODISCARD int hostfile_remove(int root, const char *path, size_t len, const struct stat *was,
 			      struct err *err);
+/* What a merge that was killed left beside @path. @known: is it a version that the merge's record
+ * has? Such a version is removed, as is a file that was being written. Any other is of another
+ * process: it returns to its place, unless yet another version is there. @out: its name. */
+enum hostfile_left { HOSTFILE_NOTHING, HOSTFILE_REMOVED, HOSTFILE_BACK, HOSTFILE_STAYS };
+enum hostfile_left hostfile_settle(int root, const char *path, size_t len,
+				   bool (*known)(void *self, const struct ws_state *s), void *self,
+				   char out[HOSTPLACE_TEMP]);
 /* Removes the directories above @path that have become empty, those of the first @keep bytes
  * excepted. */
 void hostfile_tidy(int root, const char *path, size_t len, size_t keep);

@@ -5,13 +5,35 @@
 #include <stdio.h>
 #include <unistd.h>
 
+#include "base/buf.h"
+#include "base/failpoint.h"
 #include "base/hash.h"
 
-void hostplace_temp(char out[HOSTPLACE_TEMP])
+static char hostplace_salt[HOSTPLACE_TOKEN];
+
+void hostplace_token(char out[HOSTPLACE_TOKEN])
 {
 	uint64_t salt;
 	random_bytes(&salt, sizeof(salt));
-	snprintf(out, HOSTPLACE_TEMP, ".sandglass-%016llx", (unsigned long long)salt);
+	snprintf(out, HOSTPLACE_TOKEN, "%016llx", (unsigned long long)salt);
+}
+
+void hostplace_use(const char *token)
+{
+	snprintf(hostplace_salt, sizeof(hostplace_salt), "%s", token ? token : "");
+}
+
+void hostplace_temp(const char *path, size_t len, bool fresh, char out[HOSTPLACE_TEMP])
+{
+	char token[HOSTPLACE_TOKEN];
+	struct hash h;
+	CLEANUP(buf_release) struct buf text = BUF_INIT, hex = BUF_INIT;
+	hostplace_token(token);
+	buf_printf(&text, "%s/", *hostplace_salt ? hostplace_salt : token);
+	buf_append(&text, path, len);
+	hash_of(text.data, text.len, &h);
+	hex_append(&hex, h.b, 8);
+	snprintf(out, HOSTPLACE_TEMP, ".sandglass-%.16s%s", buf_cstr(&hex), fresh ? ".new" : "");
 }
 
 bool hostplace_same(const struct stat *a, const struct stat *b)
@@ -83,6 +105,7 @@ static int put_over(int dir, const char *temp, const char *name, const struct st
 					   : err_sys(err, "can't write");
 		return put_failed(dir, temp, rc);
 	}
+	failpoint_hit("merge-exchanged");
 	if (!hostplace_holds(dir, temp, was))
 		return put_back(dir, temp, name, err);
 	return unlinkat(dir, temp, 0) < 0 ? err_sys(err, "can't remove the old version") : 0;
@@ -95,10 +118,9 @@ int hostplace_put(int dir, const char *temp, const char *name, const struct stat
 			   : put_failed(dir, temp, put_new(dir, temp, name, was, err));
 }
 
-int hostplace_remove(int dir, const char *name, const struct stat *was, struct err *err)
+int hostplace_remove(int dir, const char *temp, const char *name, const struct stat *was,
+		     struct err *err)
 {
-	char temp[HOSTPLACE_TEMP];
-	hostplace_temp(temp);
 	if (renameat2(dir, name, dir, temp, RENAME_NOREPLACE) < 0) {
 		if (errno == ENOENT)
 			return 0;
@@ -109,6 +131,7 @@ int hostplace_remove(int dir, const char *name, const struct stat *was, struct e
 		return unlinkat(dir, name, 0) < 0 && errno != ENOENT ? err_sys(err, "can't remove")
 								     : 0;
 	}
+	failpoint_hit("merge-moved");
 	if (hostplace_holds(dir, temp, was))
 		return unlinkat(dir, temp, 0) < 0 ? err_sys(err, "can't remove") : 0;
 	if (renameat2(dir, temp, dir, name, RENAME_NOREPLACE) < 0)

@@ -4,13 +4,20 @@
 #ifndef SANDBOX_WORKSPACE_HOSTPLACE_H
 #define SANDBOX_WORKSPACE_HOSTPLACE_H
 
+#include <stdbool.h>
 #include <sys/stat.h>
 
 #include "base/err.h"
 
-enum { HOSTPLACE_TEMP = 48 };
-/* A name that nothing has, for a file beside those of the user. */
-void hostplace_temp(char out[HOSTPLACE_TEMP]);
+enum { HOSTPLACE_TEMP = 48, HOSTPLACE_TOKEN = 17 };
+/* A token for hostplace_use: 16 hexadecimal digits. */
+void hostplace_token(char out[HOSTPLACE_TOKEN]);
+/* From now on the names of temporary files follow from @token and the path, so that those of a
+ * merge that was killed are found again; NULL or "": they are random. */
+void hostplace_use(const char *token);
+/* A name for a file beside @path (relative to the target). @fresh: of one that is being written and
+ * was never exchanged with @path. */
+void hostplace_temp(const char *path, size_t len, bool fresh, char out[HOSTPLACE_TEMP]);
 
 /* Are both the same version of one file? st_ino 0: no file. */
 bool hostplace_same(const struct stat *a, const struct stat *b);
@@ -18,8 +25,9 @@ bool hostplace_same(const struct stat *a, const struct stat *b);
  * another version is there, which stays; @temp is then removed. */
 NODISCARD int hostplace_put(int dir, const char *temp, const char *name, const struct stat *was,
 			    struct err *err);
-/* Removes the file or link @name. ERR_BUSY if it is another version, which stays. Missing is
- * fine. */
-NODISCARD int hostplace_remove(int dir, const char *name, const struct stat *was, struct err *err);
+/* Removes the file or link @name, which is renamed to @temp first. ERR_BUSY if it is another
+ * version, which stays. Missing is fine. */
+NODISCARD int hostplace_remove(int dir, const char *temp, const char *name, const struct stat *was,
+			       struct err *err);
 
 #endif

@@ -317,6 +317,26 @@ static int make_wishes(struct merge_work *w, struct err *err)
 	return 0;
 }
 
+/* Another process's version that a child which died had taken aside is named. */
+static void restored_beside(const json_t *body, struct err *why)
+{
+	const json_t *targets = json_object_get(body, "targets");
+	for (size_t i = 0; i < json_array_size(targets); i++) {
+		const json_t *left = json_object_get(json_array_get(targets, i), "leftover");
+		for (size_t k = 0; k < json_array_size(left); k++) {
+			const json_t *one = json_array_get(left, k);
+			const char *what = json_str(one, "what", "");
+			CLEANUP(buf_release) struct buf path = BUF_INIT;
+			const struct err was = *why;
+			json_get_bytes(json_object_get(one, "path"), &path);
+			if (strcmp(what, "removed") != 0)
+				err_set(why, was.code,
+					"%.300s; '%.200s', another process's version, was %s",
+					was.text, buf_cstr(&path), what);
+		}
+	}
+}
+
 /* After a failure @why. A child that died couldn't restore what it had written: a new one does. */
 static void restore_half(const struct merge_opts *o, struct err *why)
 {
@@ -329,6 +349,8 @@ static void restore_half(const struct merge_opts *o, struct err *why)
 	if (merge_undo(&again, &body, &err) < 0)
 		err_set(why, was.code, "%.200s; can't restore the former state: %.200s", was.text,
 			err.text);
+	else
+		restored_beside(body, why);
 	json_decref(body);
 }
 
@@ -372,110 +394,4 @@ void merge_result_release(struct merge_result *r)
 	json_decref(r->taken);
 	json_decref(r->not_taken);
 	*r = (struct merge_result){ 0 };
-}
-
-/* --- undo and look --- */
-
-/* @rq: the fields that only this type of request has; taken. @k: of the undo record. */
-static int with_child(const struct merge_opts *o, size_t k, unsigned type, const char *dir,
-		      json_t *rq, json_t **out, struct err *err)
-{
-	struct child c;
-	struct ws_store none = { 0 };
-	json_put_str(rq, "dir", dir);
-	json_put_str(rq, "author", o->author);
-	json_put_str(rq, "email", o->email);
-	json_put(rq, "user", merge_user());
-	int rc = merge_child_start(&c, o, o->store ? o->store : &none, k, err);
-	if (rc == 0)
-		rc = child_ask(&c, type, rq, out, err);
-	child_end(&c);
-	json_decref(rq);
-	return rc;
-}
-
-int merge_look(const struct merge_opts *o, const char *dir, json_t **out, struct err *err)
-{
-	return with_child(o, 0, CHILD_LOOK, dir, json_object(), out, err);
-}
-
-int merge_history(const char *dir, unsigned commits, bool (*stop)(void *self), void *self,
-		  json_t **out, struct err *err)
-{
-	const struct merge_opts o = { .id = "", .stop = stop, .self = self };
-	json_t *rq = json_object();
-	json_put_int(rq, "commits", commits);
-	return with_child(&o, 0, CHILD_HISTORY, dir, rq, out, err);
-}
-
-int merge_forget(const struct merge_opts *o, const char *dir, const json_t *refs, struct err *err)
-{
-	json_t *out = NULL, *rq = json_object();
-	json_put(rq, "refs", json_incref((json_t *)(uintptr_t)refs));
-	int rc = with_child(o, 0, CHILD_FORGET, dir, rq, &out, err);
-	json_decref(out);
-	return rc;
-}
-
-/* 1 with the undo record of the @k-th target, which is NULL if it can't be read; 0: no record. */
-static int undo_record(const struct merge_opts *o, size_t k, json_t **out, struct err *err)
-{
-	CLEANUP(free_ptr) char *dir = merge_record_dir(o, k);
-	CLEANUP(free_ptr) char *path = path_join(dir, "record.json");
-	CLEANUP(buf_release) struct buf b = BUF_INIT;
-	struct err why = ERR_INIT;
-	*out = NULL;
-	if (file_read(path, &b, MERGE_UNDO_MAX, &why) == 0)
-		*out = json_parse(buf_cstr(&b), b.len, "the record of the merge", err);
-	else if (why.code == ERR_NOENT)
-		return 0;
-	else
-		*err = why;
-	return 1;
-}
-
-bool merge_stands(const struct merge_opts *o)
-{
-	bool stands = false;
-	json_t *rec;
-	struct err none = ERR_INIT;
-	for (size_t k = 0; !stands && k < MERGE_PARTS_MAX; k++) {
-		if (!undo_record(o, k, &rec, &none))
-			continue;
-		stands = !json_flag(rec, "undone", false);
-		json_decref(rec);
-	}
-	return stands;
-}
-
-int merge_undo(const struct merge_opts *o, json_t **body_out, struct err *err)
-{
-	json_t *targets = json_array(), *rec, *out;
-	for (size_t k = 0; k < MERGE_PARTS_MAX; k++) { /* an interrupted merge has gaps */
-		CLEANUP(buf_release) struct buf name = BUF_INIT;
-		if (!undo_record(o, k, &rec, err))
-			continue;
-		out = NULL;
-		const char *target =
-			json_get_bytes(json_object_get(rec, "dir"), &name) ? buf_cstr(&name) : NULL;
-		int rc = target ? with_child(o, k, CHILD_UNDO, target, json_object(), &out, err)
-				: -1;
-		if (rc == 0) {
-			json_put_str(out, "dir", target);
-			json_array_append_new(targets, out);
-		}
-		json_decref(rec);
-		if (rc < 0) {
-			json_decref(targets);
-			return err_wrap(err, "undo of merge %s", o->id);
-		}
-	}
-	if (!json_array_size(targets)) {
-		json_decref(targets);
-		return err_set(err, ERR_NOENT, "merge %s not found in the records", o->id);
-	}
-	*body_out = json_object();
-	json_put_str(*body_out, "merge", o->id);
-	json_put(*body_out, "targets", targets);
-	return 0;
 }

@@ -143,8 +143,16 @@ void merge_result_release(struct merge_result *r);
 NODISCARD int merge_forget(const struct merge_opts *o, const char *dir, const json_t *refs,
 			   struct err *err);
 
-/* Takes a merge back. @body_out: body of merge.undone. ERR_NOENT: no record of it in @undo_dir. */
+/* Takes a merge back. @body_out: body of merge.undone; a target that is gone is "gone" in it.
+ * ERR_NOENT: no record of it in @undo_dir. */
 NODISCARD int merge_undo(const struct merge_opts *o, json_t **body_out, struct err *err);
+
+/* Are all targets of the merge.undone @body gone? */
+bool merge_all_gone(const json_t *body);
+
+/* Only removes what a killed merge left beside the files of its targets, or puts it back.
+ * @out: [{"path" (absolute),"of","what": "removed" "put back" "kept"}]. */
+NODISCARD int merge_settle(const struct merge_opts *o, json_t **out, struct err *err);
 
 /* Has the merge @o->id, of which no event may be recorded, begun to write and not been taken
  * back? */

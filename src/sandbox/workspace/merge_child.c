@@ -24,7 +24,9 @@ static int spawn_program(int sock, const int *hold, int *pidfd_out, struct err *
 {
 	CLEANUP(free_ptr) char *path = paths_libexec("sandglass-git");
 	char name[] = "sandglass-git", home[] = "HOME=/nonexistent", lang[] = "LC_ALL=C";
-	char *argv[] = { name, NULL }, *envp[] = { home, lang, NULL };
+	const char *point = getenv("FAILPOINT"); /* crash tests */
+	CLEANUP(free_ptr) char *fail = point ? mem_printf("FAILPOINT=%s", point) : NULL;
+	char *argv[] = { name, NULL }, *envp[] = { home, lang, fail, NULL };
 	const int fds[] = { -1, -1, 2, sock, hold ? *hold : -1 };
 	int pid;
 	return proc_spawn(path, argv, envp, fds, ARRAY_LEN(fds), &pid, pidfd_out, err);

@@ -42,6 +42,7 @@ struct merging {
 	json_t *whole, *none, *who; /* paths that were merged, all others; who reviewed it */
 	json_t *recovered;	    /* merge_recover */
 	json_t *branches_left;	    /* of merge.done; NULL: none */
+	json_t *interrupted;	    /* of a dry run: merge_recover_boxes */
 	struct merge_intent intent;
 	bool ignored;
 };
@@ -59,6 +60,7 @@ static void merging_release(struct merging *m)
 	json_decref(m->who);
 	json_decref(m->recovered);
 	json_decref(m->branches_left);
+	json_decref(m->interrupted);
 	json_decref(m->body);
 	free(m->drift);
 }
@@ -223,14 +225,16 @@ static int merge_begin(struct merging *m)
 {
 	struct trees *t = m->op.t;
 	struct session *read = NULL;
-	if (m->dry || m->mode == MERGE_PATCH)
+	if (m->mode == MERGE_PATCH)
 		return 0;
 	if (session_open(&read, record_path(t->s->record), &m->op.err) < 0)
 		return -1;
-	int rc = merge_recover(read, &m->recovered, &m->op.err);
+	if (m->dry)
+		m->interrupted = merge_recover_boxes(read);
+	int rc = m->dry ? 0 : merge_recover(read, &m->recovered, &m->op.err);
 	session_close(&read);
-	if (rc < 0)
-		return -1;
+	if (rc < 0 || m->dry)
+		return rc;
 	json_t *list = json_array(), *one = json_object();
 	json_put_str(one, "merge", m->id);
 	json_put_int(one, "box", (int64_t)t->id);
@@ -342,6 +346,13 @@ static uint64_t tree_merge_record_merge(struct tree_op *op, uint16_t kind, json_
 	return record_objects(t->s->record, o, &ev);
 }
 
+/* Has it failed, and couldn't be taken back? */
+static bool merge_half(const struct merging *m)
+{
+	CLEANUP(free_ptr) char *dir = paths_state("undo");
+	return merge_stands(&(struct merge_opts){ .id = m->id, .undo_dir = dir });
+}
+
 static void merge_done(struct tree_op *op)
 {
 	struct merging *m = (struct merging *)op;
@@ -370,6 +381,8 @@ static void merge_done(struct tree_op *op)
 		json_put(body, "branches_left", json_incref(m->branches_left));
 	if (m->branches_left && m->body)
 		json_put(m->body, "branches_left", json_incref(m->branches_left));
+	if (json_array_size(m->interrupted))
+		json_put(body, "interrupted", json_incref(m->interrupted));
 	if (m->who)
 		json_put(body, "reviewed", json_incref(m->who));
 	json_t *notices = super_box_notices(s, t->id);
@@ -383,10 +396,15 @@ static void merge_done(struct tree_op *op)
 						   : EV_MERGE_FAILED;
 	tree_recovered(s, op->cause, m->recovered);
 	uint64_t seq = tree_merge_record_merge(op, kind, body);
-	tree_intent_done(s, &m->intent);
+	if (kind == EV_MERGE_FAILED && merge_half(m))
+		merge_intent_release(&m->intent); /* the next merge or undo tries again */
+	else
+		tree_intent_done(s, &m->intent);
 	const json_t *first = json_array_get(json_object_get(m->body, "targets"), 0);
 	json_t *v = m->body ? json_copy(m->body) : json_object();
 	json_put_int(v, "event", (int64_t)seq);
+	if (json_array_size(m->interrupted))
+		json_put(v, "interrupted", json_incref(m->interrupted));
 	json_put_str(v, "ref", json_str(first, "ref", NULL));
 	json_put(v, "taken", m->whole ? json_incref(m->whole) : json_array());
 	json_put(v, "left", m->none ? json_incref(m->none) : json_array());
