@@ -14,8 +14,8 @@ void merge_conflicts(const json_t *body, struct buf *out);
 /* @body: of merge.undone. "merge #152 undone; branch sandglass/my deleted". */
 void merge_undone_text(const json_t *body, struct buf *out);
 /* A dry run is compared with the files that an interrupted merge has left: "changes of an
- * interrupted merge of a, b are still there" and what to do, in two lines. Nothing if there is none. @result: has
- * "interrupted". @session: may be NULL. */
+ * interrupted merge of a, b are still there" and what to do, in two lines. Nothing if there is
+ * none. @result: has "interrupted". @session: may be NULL. */
 void merge_interrupted_text(const json_t *result, const char *session, struct buf *out);
 /* Only the temporary files that a killed merge had left, and their fate; nothing if there were
  * none. */

@@ -20,10 +20,14 @@ from model_session import Session
 SG = os.environ["SANDGLASS"]
 BATCH = 20
 PINNED = [
-    [50006, 50209],  # an ignored file that was asked for is merged twice, and the recording has only its hash
-    # the same, removed; a directory takes the place of a merged file in a branch; a file is removed that the user has removed, too
-    [50186, 50197, 50891],
-    [50943],  # an ignored file is taken back to a content of which the recording has only the hash
+    # an ignored file that was asked for is merged twice, and the recording has only its hash; a file takes the place of a directory
+    [50006, 50209, 309],
+    # the same, removed; a directory takes the place of a merged file in a branch; a file is removed that the user has removed, too; the
+    # user has changed a file in a directory that a merge made and undo takes back
+    [50186, 50197, 50891, 51284],
+    # an ignored file is taken back to a content of which the recording has only the hash; a file takes the place of a directory, beside
+    # a writer
+    [50943, 51345],
     [50232, 50237, 50630],  # a link takes the place of a file with the line ends of DOS
 ]
 

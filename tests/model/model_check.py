@@ -1,4 +1,4 @@
-"""Carries out a case's merges and undos, and compares what came out with what must."""
+"""Carries out a case's merges and undos, and compares the results with those of the oracle."""
 import base64, os, traceback
 
 from model_case import KEPT, Case
@@ -199,6 +199,8 @@ class Checked(Case):
                 seen[p] = c
             if result["counts"][c] != len(paths):
                 self.bad("%d %s are counted, %d are named", result["counts"][c], c, len(paths))
+        if any(t.get("changed_since") for t in result["targets"]):
+            self.bad("nobody wrote meanwhile, but the result names %r", [t.get("changed_since") for t in result["targets"]])
         for c, n in result["counts"].items():
             if n and c not in result["paths"]:
                 self.bad("%d %s are counted, none is named", n, c)

@@ -61,7 +61,12 @@ static int undo_file(struct target *t, const json_t *f, json_t *kept, struct err
 		return 0;
 	}
 	if (json_is_null(before)) {
-		if (hostfile_remove(t->root, buf_cstr(&path), path.len, &st, err) < 0)
+		int rc = hostfile_remove(t->root, buf_cstr(&path), path.len, &st, err);
+		if (rc < 0 && S_ISDIR(st.st_mode) && err->code == ERR_BUSY) {
+			*err = ERR_INIT; /* files that are kept, or new ones of the user's */
+			return 0;
+		}
+		if (rc < 0)
 			return undo_kept(&path, kept, err);
 		hostfile_tidy(t->root, buf_cstr(&path), path.len,
 			      (size_t)json_int(f, "above", (int64_t)path.len));

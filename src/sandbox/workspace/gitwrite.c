@@ -499,10 +499,11 @@ static int read_back(struct target *t, struct plan_path *p, struct err *err)
 	struct hostfile h = HOSTFILE_INIT;
 	hostfile_read(&h, t->root, p->path, p->len);
 	const struct ws_state *is = &h.state, *want = &p->after;
-	bool same = !h.blocked && is->kind == want->kind &&
-		    (want->kind == WS_NONE ||
-		     (!memcmp(&is->oid, &want->oid, sizeof(is->oid)) &&
-		      (want->kind == WS_LINK || !((is->mode ^ want->mode) & 0100))));
+	/* a file that took a directory's place is in the way of that directory's files */
+	bool gone = want->kind == WS_NONE && is->kind == WS_NONE;
+	bool same = gone || (!h.blocked && is->kind == want->kind && want->kind != WS_NONE &&
+			     !memcmp(&is->oid, &want->oid, sizeof(is->oid)) &&
+			     (want->kind == WS_LINK || !((is->mode ^ want->mode) & 0100)));
 	bool ours = h.st.st_ino == p->wrote.st_ino && h.st.st_size == p->wrote.st_size &&
 		    h.st.st_mtim.tv_sec == p->wrote.st_mtim.tv_sec &&
 		    h.st.st_mtim.tv_nsec == p->wrote.st_mtim.tv_nsec;

@@ -179,9 +179,13 @@ int hostfile_remove(int root, const char *path, size_t len, const struct stat *w
 		return hostplace_remove(dir, temp.ready, name, was ? was : &st, err) < 0
 			       ? err_wrap(err, "'%.*s'", (int)(len < 300 ? len : 300), path)
 			       : 0;
-	if (unlinkat(dir, name, AT_REMOVEDIR) < 0 && errno != ENOENT)
-		return err_sys(err, "can't remove '%.*s'", (int)(len < 300 ? len : 300), path);
-	return 0;
+	if (unlinkat(dir, name, AT_REMOVEDIR) == 0 || errno == ENOENT)
+		return 0;
+	bool full = errno == ENOTEMPTY || errno == EEXIST;
+	err_sys(err, "can't remove '%.*s'", (int)(len < 300 ? len : 300), path);
+	if (full)
+		err->code = ERR_BUSY;
+	return -1;
 }
 
 void hostfile_tidy(int root, const char *path, size_t len, size_t keep)

@@ -29,8 +29,8 @@ bool hostfile_same(const struct hostfile *h, int root, const char *path, size_t 
 NODISCARD int hostfile_write(int root, const char *path, size_t len, const struct ws_state *s,
 			     const void *bytes, size_t nr, const struct stat *was,
 			     struct stat *wrote, struct err *err);
-/* Removes a file, a link or an empty directory; missing is fine. @was: of a file or link, if it was
- * looked at before; ERR_BUSY if it has changed. */
+/* Removes a file, a link or an empty directory (ERR_BUSY: it is not empty); missing is fine. @was:
+ * of a file or link, if it was looked at before; ERR_BUSY if it has changed. */
 NODISCARD int hostfile_remove(int root, const char *path, size_t len, const struct stat *was,
 			      struct err *err);
 /* What a merge that was killed left beside @path. @known: is it a version that the merge's record
