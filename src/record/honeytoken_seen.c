@@ -184,18 +184,21 @@ void honeytoken_seen_note_token(struct record *r, const char *value, const struc
 
 enum { TOKENS_MAX = 16 }; /* in one segment */
 
-void honeytoken_seen_look_tokens(struct record *r, int stream, uint64_t off, const char *bytes,
-				 size_t len, const struct event *at)
+void honeytoken_seen_look_tokens(struct record *r, int stream, uint64_t off, const struct buf *text,
+				 size_t until, struct token_look *look, const struct event *at)
 {
 	struct live_token t;
-	size_t from = 0;
-	for (int n = 0; n < TOKENS_MAX && live_token_find(bytes, len, from, &t); n++) {
-		honeytoken_seen_note_token(r, bytes + t.off, &t,
+	while (look->found < TOKENS_MAX &&
+	       live_token_find_before(text->data, text->len, look->from, until, &t)) {
+		honeytoken_seen_note_token(r, text->data + t.off, &t,
 					   &(struct token_place){ .stream = stream,
 								  .off = off + t.off,
 								  .event = *at });
-		from = t.off + t.len;
+		look->from = t.off + t.len;
+		look->found++;
 	}
+	if (look->from < until)
+		look->from = until;
 }
 
 int record_honeytoken(struct record *r, const char *name, const char *value, size_t len,

@@ -256,11 +256,12 @@ static size_t token_at(const struct shape *s, const char *p, size_t left)
 }
 
 /* For each byte the shapes that begin with it, ended by NO_SHAPE; for each pair of bytes whether one
- * begins with it. Most places of a text end at the pair. */
+ * begins with it, and whether it is among the first three bytes of one, so that every second pair of
+ * a text is enough. Most places of a text end at that pair. */
 enum { NO_SHAPE = 255, SAME_BYTE = 16 };
 
 static struct {
-	uint8_t pair[1 << 13];
+	uint8_t pair[1 << 13], near[1 << 13];
 	uint8_t shape[256][SAME_BYTE];
 } live_token_index;
 static pthread_once_t live_token_once = PTHREAD_ONCE_INIT;
@@ -268,6 +269,16 @@ static pthread_once_t live_token_once = PTHREAD_ONCE_INIT;
 static size_t pair_of(const char *p)
 {
 	return (size_t)(unsigned char)p[0] << 8 | (unsigned char)p[1];
+}
+
+static void live_token_set(uint8_t *set, const char *p)
+{
+	set[pair_of(p) / 8] |= (uint8_t)(1 << pair_of(p) % 8);
+}
+
+static bool live_token_has(const uint8_t *set, const char *p)
+{
+	return set[pair_of(p) / 8] & 1 << pair_of(p) % 8;
 }
 
 static void live_token_build(void)
@@ -281,29 +292,46 @@ static void live_token_build(void)
 			nr++;
 		assert(nr + 1 < SAME_BYTE);
 		list[nr] = (uint8_t)i;
-		live_token_index.pair[pair_of(begin) / 8] |= (uint8_t)(1 << pair_of(begin) % 8);
+		live_token_set(live_token_index.pair, begin);
+		live_token_set(live_token_index.near, begin);
+		live_token_set(live_token_index.near, begin + 1);
 	}
+}
+
+static bool live_token_at(const char *text, size_t len, size_t i, struct live_token *out)
+{
+	if (!live_token_has(live_token_index.pair, text + i) ||
+	    (i && (isalnum((unsigned char)text[i - 1]) || text[i - 1] == '_')))
+		return false;
+	const uint8_t *list = live_token_index.shape[(unsigned char)text[i]];
+	for (; *list != NO_SHAPE; list++) {
+		const struct shape *s = &live_token_table[*list];
+		size_t n = token_at(s, text + i, len - i);
+		if (n) {
+			*out = (struct live_token){ s->name, i, n };
+			return true;
+		}
+	}
+	return false;
+}
+
+bool live_token_find_before(const char *text, size_t len, size_t from, size_t until,
+			    struct live_token *out)
+{
+	pthread_once(&live_token_once, live_token_build);
+	for (size_t i = from; i < until + 1 && i + 1 < len; i += 2) {
+		if (!live_token_has(live_token_index.near, text + i))
+			continue;
+		if ((i > from && live_token_at(text, len, i - 1, out)) ||
+		    (i < until && live_token_at(text, len, i, out)))
+			return true;
+	}
+	return false;
 }
 
 bool live_token_find(const char *text, size_t len, size_t from, struct live_token *out)
 {
-	pthread_once(&live_token_once, live_token_build);
-	for (size_t i = from; i + 1 < len; i++) {
-		size_t pair = pair_of(text + i);
-		if (!(live_token_index.pair[pair / 8] & 1 << pair % 8) ||
-		    (i && (isalnum((unsigned char)text[i - 1]) || text[i - 1] == '_')))
-			continue;
-		const uint8_t *list = live_token_index.shape[(unsigned char)text[i]];
-		for (; *list != NO_SHAPE; list++) {
-			const struct shape *s = &live_token_table[*list];
-			size_t n = token_at(s, text + i, len - i);
-			if (n) {
-				*out = (struct live_token){ s->name, i, n };
-				return true;
-			}
-		}
-	}
-	return false;
+	return live_token_find_before(text, len, from, len, out);
 }
 
 static bool is_private_key(const struct live_token *t)

@@ -16,6 +16,9 @@ struct live_token {
 
 /* The first one in @text from @from on. Linear. */
 bool live_token_find(const char *text, size_t len, size_t from, struct live_token *out);
+/* The same for one that begins before @until. */
+bool live_token_find_before(const char *text, size_t len, size_t from, size_t until,
+			    struct live_token *out);
 /* Bytes of a token with all that belongs to it: of a private key, all lines to its end. 0: the end
  * isn't in @text yet. */
 size_t live_token_whole(const char *text, size_t len, const struct live_token *t);

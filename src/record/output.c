@@ -13,14 +13,16 @@ enum {
 	SILENCE_US = 20000,
 	AGE_US = 100000,
 	STREAMS = 7,
+	LOOK = 4096, /* bytes: tokens are looked for in so much at once, not in a whole segment */
 };
 
 struct stream {
 	struct buf token; /* could be the beginning of a live token that is hidden */
 	struct buf held;  /* could be the beginning of a secret */
 	struct buf data, times;
-	struct buf tail; /* of the last sealed segment: a token may continue in the next */
-	uint64_t off;	 /* of data's first byte */
+	struct token_look look; /* in data */
+	struct buf tail;	/* of the last sealed segment: a token may continue in the next */
+	uint64_t off;		/* of data's first byte */
 	int64_t first_us, last_us; /* of the open segment's chunks */
 };
 
@@ -82,20 +84,46 @@ static struct output *output_of(struct outputs *all, uint64_t action, bool make)
 	return all->item[all->nr++] = o;
 }
 
+static struct event output_place(struct record *r, uint64_t action)
+{
+	const struct open_action *open = record_open_action(r, action);
+	return (struct event){ .seq = action,
+			       .action = action,
+			       .agent = open ? open->agent : 0,
+			       .box = open ? open->box : 0 };
+}
+
 /* Model streams hold what the other streams and actions hold already, and are pooled elsewhere. */
+static bool output_has_tokens(const struct record *r, int nr)
+{
+	return nr <= STREAM_PTY && !r->hide_tokens;
+}
+
+/* What may not be complete yet is left for later. */
+static void look_early(struct record *r, uint64_t action, int nr, struct stream *s)
+{
+	if (!output_has_tokens(r, nr) || s->data.len < s->look.from + LOOK + LIVE_TOKEN_MAX)
+		return;
+	struct event at = output_place(r, action);
+	honeytoken_seen_look_tokens(r, nr, s->off, &s->data, s->data.len - LIVE_TOKEN_MAX, &s->look,
+				    &at);
+}
+
 static void look_for_tokens(struct record *r, int nr, struct stream *s, const struct event *at)
 {
 	CLEANUP(buf_release) struct buf both = BUF_INIT;
-	if (nr > STREAM_PTY || r->hide_tokens)
+	if (!output_has_tokens(r, nr))
 		return;
 	size_t tail = s->tail.len;
 	if (tail) {
+		struct token_look look = { 0 };
 		buf_append(&both, s->tail.data, tail);
 		buf_append(&both, s->data.data,
 			   s->data.len < LIVE_TOKEN_MAX ? s->data.len : LIVE_TOKEN_MAX);
-		honeytoken_seen_look_tokens(r, nr, s->off - tail, both.data, both.len, at);
+		honeytoken_seen_look_tokens(r, nr, s->off - tail, &both, tail, &look, at);
 	}
-	honeytoken_seen_look_tokens(r, nr, s->off, s->data.data, s->data.len, at);
+	honeytoken_seen_look_tokens(r, nr, s->off, &s->data, s->data.len, &s->look, at);
+	s->look = (struct token_look){ 0 };
 	size_t keep = s->data.len < TAIL ? s->data.len : TAIL;
 	buf_reset(&s->tail);
 	buf_append(&s->tail, s->data.data + s->data.len - keep, keep);
@@ -109,12 +137,9 @@ static void output_seal(struct record *r, uint64_t action, int nr, struct stream
 	i->ev.kind = EV_OUTPUT;
 	i->ev.cause = action;
 	i->ev.action = action;
-	const struct open_action *open = record_open_action(r, action);
-	i->ev.agent = open ? open->agent : 0;
-	i->ev.box = open ? open->box : 0;
-	struct event at = {
-		.seq = action, .action = action, .agent = i->ev.agent, .box = i->ev.box
-	};
+	struct event at = output_place(r, action);
+	i->ev.agent = at.agent;
+	i->ev.box = at.box;
 	look_for_tokens(r, nr, s, &at);
 	i->segment.stream = nr;
 	i->segment.off = s->off;
@@ -161,6 +186,8 @@ static void output_keep(struct record *r, struct output *o, int nr, const char *
 		len -= n;
 		if (s->data.len == SEGMENT)
 			output_seal(r, o->action, nr, s);
+		else
+			look_early(r, o->action, nr, s);
 	}
 	if (!r->outputs->timing && s->data.len) {
 		r->outputs->timing = true;

@@ -172,10 +172,14 @@ struct token_place {
 /* Appends secret.seen; once for each token and action. */
 void honeytoken_seen_note_token(struct record *r, const char *value, const struct live_token *t,
 				const struct token_place *at);
-/* Appends secret.seen for text shaped like a live token in @bytes, which start at @off of
- * @stream. */
-void honeytoken_seen_look_tokens(struct record *r, int stream, uint64_t off, const char *bytes,
-				 size_t len, const struct event *at);
+struct token_look {
+	size_t from; /* all tokens that begin before this place of the text are known */
+	int found;
+};
+/* Appends secret.seen for text shaped like a live token that begins before @until in @text, which
+ * is at @off of @stream; for so many in all calls with @look. */
+void honeytoken_seen_look_tokens(struct record *r, int stream, uint64_t off, const struct buf *text,
+				 size_t until, struct token_look *look, const struct event *at);
 void honeytoken_seen_note_file(struct record *r, const struct object_found *f,
 			       const struct event *at);
 

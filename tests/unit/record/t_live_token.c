@@ -100,6 +100,25 @@ static void test_shapes(void)
 	ok(live_token_shapes() >= 40, "%zu shapes", live_token_shapes());
 }
 
+/* Wherever it begins, odd or even, first or last; only before the limit, and from the start on. */
+static void test_places(void)
+{
+	size_t wrong = 0;
+	for (size_t i = 0; i < ARRAY_LEN(cases); i++)
+		for (size_t before = 0; cases[i].shape && *cases[i].begin != 'h' && before < 4; before++) {
+			struct live_token t = { 0 };
+			CLEANUP(free_ptr)
+			char *text = mem_printf("%.*s%s%.*s%s", (int)before, "===", cases[i].begin, cases[i].len, cases[i].from, cases[i].end);
+			size_t len = strlen(text);
+			for (size_t from = 0; from <= before; from++)
+				wrong += !live_token_find(text, len, from, &t) || t.off != before ||
+					 !live_token_find_before(text, len, from, before + 1, &t) ||
+					 live_token_find_before(text, len, from, before, &t);
+			wrong += before > 1 && live_token_find_before(text, len, before + 1, len, &t);
+		}
+	is_int((int64_t)wrong, 0, "tokens are found in every place");
+}
+
 /* Lines as builds, package managers and version control print them: hashes, digests, addresses, versions, names. */
 static void test_build_logs(void)
 {
@@ -156,6 +175,7 @@ static void test_pieces(void)
 int main(void)
 {
 	test_shapes();
+	test_places();
 	test_pieces();
 	test_build_logs();
 	return done_testing();
