@@ -12,9 +12,12 @@
 #include "sandbox/guest/guest_drive.h"
 #include "sandbox/common/launcher_client.h"
 
+enum { WAKE_MS = 500 };
+
 struct host {
 	struct far f; /* first */
 	int pidfd;
+	struct loop_timer *wake;
 	bool started, ended, left;
 };
 
@@ -37,11 +40,22 @@ static void sandbox_host_gone(void *self)
 	stream_backend_gone(self);
 }
 
+/* Commands may stop their guest, since both belong to one user, at any time: also while it is asked
+ * for a file, or ends. It is continued, so that each call has its answer. */
+static void sandbox_host_continue(void *self)
+{
+	const struct host *h = self;
+	if (h->pidfd >= 0 && !h->ended)
+		syscall(SYS_pidfd_send_signal, h->pidfd, SIGCONT, NULL, 0);
+}
+
 static void sandbox_host_on_started(void *self, int pid, int pidfd)
 {
 	struct host *h = self;
 	(void)pid;
 	h->pidfd = pidfd;
+	h->wake = loop_timer_new(h->f.loop, sandbox_host_continue, h);
+	loop_timer_set(h->wake, WAKE_MS, WAKE_MS);
 	if (h->left) /* its channel was closed before: it ends without a signal */
 		syscall(SYS_pidfd_send_signal, pidfd, SIGKILL, NULL, 0);
 }
@@ -111,6 +125,7 @@ static void release_host(struct far *f)
 	struct host *h = sandbox_host_of(f);
 	if (launcher_current())
 		launcher_forget(launcher_current(), h);
+	loop_timer_free(&h->wake);
 	fd_close(&h->pidfd);
 }
 
@@ -126,12 +141,9 @@ static const struct far_kind sandbox_host_kind = {
 	.release = release_host,
 };
 
-/* Commands may have stopped their guest, since both belong to one user: continues it. */
 static void host_wake(struct box *b)
 {
-	const struct host *h = CONTAINER_OF(b, struct host, f.b);
-	if (h->pidfd >= 0 && !h->ended)
-		syscall(SYS_pidfd_send_signal, h->pidfd, SIGCONT, NULL, 0);
+	sandbox_host_continue(CONTAINER_OF(b, struct host, f.b));
 }
 
 static struct box *host_open(struct loop *l, const struct box_opts *o, box_done_fn *done,
