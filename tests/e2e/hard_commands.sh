@@ -55,7 +55,7 @@ try("killed guest: the next command", "~open another one", function() return box
 L
 try() { # script, how many
 	timeout 100 "$SANDGLASS" run --no-tui --no-input --policy any.lua "$1" </dev/null >log 2>&1
-	is $? 0 "$1 ends by itself"
+	is $? 0 "$1 comes to its end"
 	sed -n 's/.* note: //p' log | grep -a '^GOOD\|^BAD' >"$t/out"
 	while read -r how what; do
 		[ "$how" = GOOD ]

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Allow rules that match more or less than their author probably meant: 'policy check' names them, and a session that
-# loads them warns.
+# loads them warns. Then policies that come over a pipe.
 . "$(dirname "$0")/lib.sh"
 sg=$SANDGLASS
 cat >"$t/policy.lua" <<'L'
@@ -56,4 +56,21 @@ c-scripts True
 d-programs True
 e-hosts True
 f-urls True' 'and warns about each allow, with what to write instead'
+
+# --- over a pipe ---
+rule='return require("sandglass.policy").rules { require("sandglass.policy").deny "no-host" { kind = "host" } }'
+echo 'local r, e = require("sandglass").host.exec { "true" }; print(r and "ran" or e.code .. " " .. tostring(e.rule))' >h.lua
+piped() { # words...: how the rule of the pipe ends the script's command
+	timeout 60 "$sg" run --no-tui --no-input "$@" h.lua >"$t/out" 2>&1
+	status=$?
+	sed -n 's/.* note: //p' "$t/out"
+}
+is "$(piped --policy <(echo "$rule") </dev/null)" 'denied no-host' 'a policy from a pipe of the shell'
+is "$(echo "$rule" | piped --policy /dev/stdin)" 'denied no-host' 'from standard input'
+is "$("$sg" policy check <(echo "$rule") | grep -c '1 rule')" 1 'policy check reads one, too'
+piped --policy <(:) </dev/null >empty
+is "$status:$(wc -l <"$t/out")" 2:1 'an empty one: one line, and no session'
+mkfifo fifo
+piped --policy fifo </dev/null >none
+is "$status:$(wc -l <"$t/out")" 2:1 'a named pipe is refused'
 finish

@@ -9,6 +9,7 @@
 #include "cli/front/run_priv.h"
 #include "cli/lib/cmd.h"
 #include "cli/lib/cmd_priv.h"
+#include "cli/lib/policy_pipe.h"
 #include "cli/lib/config.h"
 #include "cli/front/front.h"
 #include "cli/front/front_terminal.h"
@@ -303,6 +304,22 @@ static int run_labels(struct cmd_ctx *ctx, json_t *o, struct err *err)
 	return labels ? 0 : -1;
 }
 
+/* The policy files of the command line; NULL: one of them can't be read. */
+static json_t *policy_list(struct cmd_ctx *ctx, struct err *err)
+{
+	json_t *list = json_array();
+	const char *v;
+	for (size_t i = 0; (v = command_opt_nth(ctx->line, "policy", i)); i++) {
+		CLEANUP(free_ptr) char *file = NULL;
+		if (policy_pipe_keep(v, &file, err) < 0) {
+			json_decref(list);
+			return NULL;
+		}
+		json_array_append_new(list, json_bytes_z(file));
+	}
+	return list;
+}
+
 /* Options that run, demo and sandbox have in common. */
 static int common_opts(struct cmd_ctx *ctx, json_t *o, struct err *err)
 {
@@ -316,7 +333,10 @@ static int common_opts(struct cmd_ctx *ctx, json_t *o, struct err *err)
 	json_put_flag(o, "step", cmd_has(ctx, "step"));
 	json_put_flag(o, "no_input", cmd_has(ctx, "no-input"));
 	json_put_str(o, "sessions_dir", ctx->sessions);
-	json_put(o, "policy", opt_list(ctx, "policy"));
+	json_t *policies = policy_list(ctx, err);
+	if (!policies)
+		return -1;
+	json_put(o, "policy", policies);
 	json_put(o, "roots", opt_list(ctx, "root"));
 	if (run_labels(ctx, o, err) < 0)
 		return -1;

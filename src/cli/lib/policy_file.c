@@ -3,15 +3,19 @@
 #include <string.h>
 
 #include "action/added.h"
+#include "cli/lib/policy_pipe.h"
 #include "luahost/lua_file.h"
 #include "base/mem.h"
 
 const char policy_file_project[] = ".sandglass/policy.lua";
 const char policy_file_machine[] = "/etc/sandglass/policy.lua";
 
-int policy_file_load(const char *path, struct policy **out, struct err *err)
+int policy_file_load(const char *given, struct policy **out, struct err *err)
 {
 	json_t *data;
+	CLEANUP(free_ptr) char *path = NULL;
+	if (policy_pipe_keep(given, &path, err) < 0)
+		return -1;
 	if (lua_file_read("policy", path, &data, err) < 0)
 		return -1;
 	const json_t *inner = json_object_get(data, "policy");
