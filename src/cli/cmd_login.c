@@ -121,24 +121,15 @@ int cmd_login(struct cmd_ctx *ctx)
 /* One line of JSON on standard output, for a supervisor: {"token","expires_us"} or {"error"}. */
 int cmd_login_token(struct cmd_ctx *ctx)
 {
-	const char *name = cmd_word(ctx, 0);
-	CLEANUP(json_release) json_t *login = login_added(name), *out = json_object();
-	struct login_token t = { 0 };
 	struct err err = ERR_INIT;
 	if (isatty(1)) /* never onto a screen */
 		return cmd_usage(ctx, "only a supervisor can run this");
-	if (!login)
-		err_set(&err, ERR_NOENT, "login '%s' not found\nRun 'sandglass login add %s'.",
-			name, name);
-	if (!login || login_fresh(login, cmd_opt(ctx, "refused"), &t, &err) < 0) {
-		json_put_str(out, "error", err.text);
-	} else {
-		json_put_str(out, "token", t.token);
-		json_put_int(out, "expires_us", t.expires_us);
-	}
-	CLEANUP(free_ptr) char *line = json_dump_str(out);
+	fflush(ctx->out);
+	if (login_broker(cmd_word(ctx, 0), cmd_opt(ctx, "refused"), 1, &err) == 0)
+		return EXIT_DONE;
+	CLEANUP(json_release) json_t *said = json_object();
+	json_put_str(said, "error", err.text);
+	CLEANUP(free_ptr) char *line = json_dump_str(said);
 	fprintf(ctx->out, "%s\n", line);
-	explicit_bzero(line, strlen(line));
-	login_token_wipe(&t);
 	return EXIT_DONE;
 }

@@ -7,7 +7,10 @@
  *  2. The vendor's program on the host refreshes a token that expires soon or was refused: one
  *     process at a time (flock), for all sandboxes. Others wait and find the new token. A refresh
  *     that failed is not repeated for AGAIN_S, so that not each request asks the vendor's server.
- *  3. The vendor's file is only read. */
+ *  3. The vendor's file is only read.
+ *  4. A process of its own reads a token for a supervisor, behind a system call filter: it can
+ *     start nothing, reach no network, and write no file (login_lockdown.h). Its helper, which has
+ *     no filter, runs the vendor's program and parses nothing. */
 #ifndef LOGIN_LOGIN_H
 #define LOGIN_LOGIN_H
 
@@ -51,9 +54,12 @@ NODISCARD int login_keep(const char *name, const json_t *login, struct err *err)
 NODISCARD int login_remove(const char *name, struct err *err);
 /* Reads the vendor's file. */
 NODISCARD int login_read(const json_t *login, struct login_token *out, struct err *err);
-/* A token that is good for some minutes; @refused: hex of H of one that was not taken, NULL none.
- * Blocks. ERR_DENIED: log in again. */
-NODISCARD int login_fresh(const json_t *login, const char *refused, struct login_token *out,
-			  struct err *err);
+/* A file of ours about a login: its path, with @end. Owned. */
+char *login_path(const char *name, const char *end);
+
+/* login_broker.c: writes one line to @out, a token that is good for some minutes
+ * {"token","expires_us"}, or {"error"}, and ends the process; returns only with an error before
+ * that. @refused: hex of H of a token that was not taken, NULL none. Blocks. */
+NODISCARD int login_broker(const char *name, const char *refused, int out, struct err *err);
 
 #endif

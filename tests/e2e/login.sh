@@ -43,12 +43,29 @@ is "$(refreshes)" 0 "a token that is good is not refreshed"
 
 # --- refreshed once ---
 login 2 60
-for i in $(seq 24); do "$sg" login_token claude >"token.$i" & done
-for i in $(seq 24); do wait -n; done 2>/dev/null
+asking=
+for i in $(seq 24); do "$sg" login_token claude > >(cat >"token.$i") & asking="$asking $!"; done
+wait $asking
 wait_for 30 sh -c 'test $(cat token.* | grep -c token-REAL) = 24'
 is "$(refreshes)" 1 "24 that meet an expiring token: one refresh"
 is "$(cat token.* | grep -c 'token-REAL-000003')" 24 "all have the new one"
 is "$(from "$(cat "$HOME/.claude/.credentials.json")" 'v["other"], v["claudeAiOauth"]["refreshToken"]')" '1 grant-3' "the vendor's file is the vendor's"
+
+# --- its process can do nothing but read ---
+login 3 60
+mkfifo given
+flock "$HOME/.local/share/sandglass/logins/claude.lock" sh -c 'read x <given' &
+"$sg" login_token claude > >(cat >token.1) &
+reader=$!
+confined() { grep -q '^Seccomp:.2$' "/proc/$reader/status" && grep -q '^NoNewPrivs:.1$' "/proc/$reader/status"; }
+wait_for 30 confined
+ok $? "the process that reads a login has a system call filter"
+is "$(ls "/proc/$reader/fd" | tr '\n' ' ')" '2 3 4 5 ' "and no descriptor beside its answer, its helper, and its lock"
+echo >given
+wait "$reader"
+has_token() { grep -q token-REAL-000004 token.1; }
+wait_for 30 has_token
+ok $? "it refreshes all the same"
 login 4 3600
 printf 'token-REAL-%06d' 9 >server/valid
 agent 2
