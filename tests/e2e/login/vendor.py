@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """vendor.py DIR: a vendor's server with rotating tokens. DIR/valid: the token that counts; DIR/grant: the refresh token that counts (empty: none);
-each request is a line of DIR/requests. Refresh tokens work once. Prints its port."""
+DIR/life: how long a new token lives, in seconds (8 hours without it); each request is a line of DIR/requests. Refresh tokens work once. Prints its port."""
 import http.server, json, os, sys, threading
 dir, lock = sys.argv[1], threading.Lock()
 
@@ -12,6 +12,10 @@ def read(name):
 def write(name, text):
     with open(os.path.join(dir, name), "w") as f:
         f.write(text)
+
+
+def life():  # of a token, in seconds
+    return float(read("life")) if os.path.exists(os.path.join(dir, "life")) else 28800
 
 
 class Handler(http.server.BaseHTTPRequestHandler):
@@ -54,7 +58,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
                 n = int(read("grant").rpartition("-")[2]) + 1
                 write("grant", "grant-%d" % n)
                 write("valid", "token-REAL-%06d" % n)
-                return self.give(200, {"access_token": "token-REAL-%06d" % n, "refresh_token": "grant-%d" % n, "expires_in": 28800})
+                return self.give(200, {"access_token": "token-REAL-%06d" % n, "refresh_token": "grant-%d" % n, "expires_in": life()})
         if self.path == "/backend-api/codex/responses" and good:
             return self.give(200, {"id": "r", "object": "response", "status": "completed", "model": "m-1", "usage": {"input_tokens": 3, "output_tokens": 2},
                                    "output": [{"type": "message", "role": "assistant", "content": [{"type": "output_text", "text": "from the plan"}]}]})
