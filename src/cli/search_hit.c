@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/text/screen_words.h"
 #include "base/mem.h"
 #include "phrase/describe.h"
 #include "query/row.h"
@@ -170,7 +171,12 @@ static bool search_hit_output(const struct hit_search *q, const struct event *ev
 		size_t want = size < HIT_OUTPUT_BYTES ? (size_t)size : HIT_OUTPUT_BYTES;
 		if (!want || session_output(q->s, ev->seq, stream, 0, want, &text, &none) < 0)
 			continue;
-		if (search_hit_in(q->h, q->t, name[stream], buf_cstr(&text), text.len, q->context))
+		CLEANUP(buf_release) struct buf words = BUF_INIT;
+		if (stream == 3)
+			screen_words(text.data, text.len, &words);
+		if (search_hit_in(q->h, q->t, name[stream], buf_cstr(&words), words.len,
+				  q->context) ||
+		    search_hit_in(q->h, q->t, name[stream], buf_cstr(&text), text.len, q->context))
 			return true;
 	}
 	return false;

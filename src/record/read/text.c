@@ -1,5 +1,8 @@
 #include "record/read/text.h"
 
+#include <string.h>
+
+#include "base/text/screen_words.h"
 #include "base/text/utf8.h"
 #include "base/text/width.h"
 #include "record/read/codec.h"
@@ -43,6 +46,17 @@ static int segment_text(struct text_reader *t, uint64_t seq, struct buf *out, st
 	return result;
 }
 
+/* Behind the bytes themselves, which an older index has, and which verify looks for first. */
+static void text_add_words(struct buf *out)
+{
+	CLEANUP(buf_release) struct buf words = BUF_INIT;
+	if (!out->len || !memchr(out->data, 0x1b, out->len))
+		return;
+	screen_words(out->data, out->len, &words);
+	buf_putc(out, '\n');
+	buf_append(out, words.data, words.len);
+}
+
 int text_of_event(struct text_reader *t, uint64_t seq, struct buf *out, struct err *err)
 {
 	sqlite3_stmt *st = read_text_prepared(t, &t->event,
@@ -62,8 +76,11 @@ int text_of_event(struct text_reader *t, uint64_t seq, struct buf *out, struct e
 	}
 	sqlite3_reset(st);
 	if (result == 1 && kind == EV_OUTPUT) {
+		bool terminal = strstr(buf_cstr(out), "\"stream\":3") != NULL;
 		buf_reset(out);
-		return segment_text(t, seq, out, err);
+		result = segment_text(t, seq, out, err);
+		if (result == 1 && terminal)
+			text_add_words(out);
 	}
 	return result;
 }

@@ -1,4 +1,5 @@
-/* The text of an event as it is searched: its body, or for output the bytes of its segment. */
+/* The text of an event as it is searched: its body, or for output the bytes of its segment;
+ * for output of a terminal followed by its words (base/text/screen_words.h). */
 #ifndef RECORD_READ_TEXT_H
 #define RECORD_READ_TEXT_H
 
