@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # A program in its own terminal interface survives its terminals: each attach paints the same screen, and a client that
-# is killed at any byte leaves a restored terminal. LONG=1: 100 of each.
+# is killed at any byte leaves a restored terminal. LONG=1: 100 attaches and 200 kills.
 . "$(dirname "$0")/lib.sh"
 need_boxes
 need python3
@@ -11,7 +11,7 @@ mkdir repo && cd repo && git init -q . && echo one >a && git add a && git commit
 cp "$here/terminal/fake_agent.py" .
 . "$here/terminal/screen.bash"
 attaches=20 kills=10
-[ -z "${LONG:-}" ] || attaches=100 kills=100
+[ -z "${LONG:-}" ] || attaches=100 kills=200
 cycles() { timeout 900 python3 "$here/terminal/cycles.py" "$sg" "$s" "$@" 2>&1; }
 
 screen a "$sg" run -i -- python3 fake_agent.py

@@ -42,9 +42,9 @@ class H(http.server.BaseHTTPRequestHandler):
         if self.headers.get("content-encoding") == "zstd":
             raw = subprocess.run(["zstd", "-dqc"], input=raw, stdout=subprocess.PIPE, check=True).stdout
         body = json.loads(raw)
-        for item in body["input"]:  # where this program's tools travel
-            if item.get("type") == "additional_tools" and not body.get("tools"):
-                body["tools"] = item["tools"]
+        for item in body["input"]:  # where this program's tools travel, in groups; a side question of the program offers one group only
+            if item.get("type") == "additional_tools" and not body.get("tools") and len(item["tools"]) > 1:
+                body["tools"] = [tool for group in item["tools"] for tool in group.get("tools", [group])]
         headers = {"authorization": "Bearer sk-REAL-7731", "content-type": "application/json"}
         with urllib.request.urlopen(urllib.request.Request(model + "/v1/responses", json.dumps(body).encode(), headers)) as a:
             self.give(200, a.read(), a.headers.get("content-type"))

@@ -165,7 +165,10 @@ class Handler(BaseHTTPRequestHandler):
     def say_responses(self, body, step, names, at, stream, pause):
         text = step.get("text", step.get("say", "I will."))
         items = [{"type": "message", "id": "msg_%d" % at, "status": "completed", "role": "assistant", "content": [{"type": "output_text", "text": text, "annotations": []}]}]
-        if "text" not in step:
+        if "text" not in step and "exec" in names and "bash" in step:  # a tool of Codex that takes a script
+            script = "const r = await tools.exec_command(%s); text(r.output);" % json.dumps({"cmd": step["bash"]})
+            items.append({"type": "custom_tool_call", "id": "ctc_%d" % at, "call_id": "call_%d" % at, "name": "exec", "namespace": "functions", "input": script, "status": "completed"})
+        elif "text" not in step:
             name, args = call_of(step, names)
             items.append({"type": "function_call", "id": "fc_%d" % at, "call_id": "call_%d" % at, "name": name, "arguments": json.dumps(args), "status": "completed"})
         usage = {"input_tokens": 1347, "input_tokens_details": {"cached_tokens": 100}, "output_tokens": 411, "output_tokens_details": {"reasoning_tokens": 0}, "total_tokens": 1758}
@@ -174,7 +177,7 @@ class Handler(BaseHTTPRequestHandler):
             return self.give(200, json.dumps(done))
         out = [{"type": "response.created", "response": {**done, "status": "in_progress", "output": [], "usage": None}}]
         for i, item in enumerate(items):
-            out.append({"type": "response.output_item.added", "output_index": i, "item": {**item, **({"content": []} if "content" in item else {"arguments": ""})}})
+            out.append({"type": "response.output_item.added", "output_index": i, "item": {**item, **{k: v for k, v in (("content", []), ("arguments", ""), ("input", "")) if k in item}}})
             if "content" in item:
                 out.append({"type": "response.output_text.delta", "item_id": item["id"], "output_index": i, "content_index": 0, "delta": text})
             out.append({"type": "response.output_item.done", "output_index": i, "item": item})
