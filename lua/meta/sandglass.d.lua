@@ -537,14 +537,14 @@ function sg.model(spec, o) end
 
 ---@class sg.ToolOpts
 ---@field name string
----@field about string?
----@field params table<string, string|table>?   # "string the file's path", "integer? = 10 number of lines", "enum(a,b)", "string[]", JSON Schema
----@field run fun(params: table, ctx: sg.ToolContext): any, sg.Error|string|nil
----@field where "box"|"host"|nil
----@field ask boolean?
----@field risk "low"|"medium"|"high"|nil
+---@field about string?     # the model reads it
+---@field params table<string, string|table>?   # name = "string the file", "integer? = 10", "enum(a,b)", "string[]", or a JSON Schema
+---@field run fun(params: table, ctx: sg.ToolContext): any, sg.Error|string|nil   # the result, or nil and the error
+---@field where "box"|"host"|nil   # "host": the call leaves the sandbox, so it requires approval
+---@field ask boolean?       # every call requires approval
+---@field risk "low"|"medium"|"high"|nil   # shown with the approval
 ---@field timeout sg.Time?
----@field reads boolean?    # changes nothing, so calls may run in parallel
+---@field reads boolean?     # changes nothing, so calls may run in parallel
 
 ---@class sg.ToolContext
 ---@field box sg.Box?

@@ -144,9 +144,9 @@ function M.reply(model, state, messages, last)
   check_turn(model, state.count, turn)
   if turn.expect and not (last.text or ""):find(turn.expect) then
     return nil, rt.err {
-      code = "model", msg = ("%s: turn %d wanted '%s' in the last result"):format(model.name, state.count, turn.expect)
+      code = "model", msg = ("%s: turn %d: '%s' not found in the last result"):format(model.name, state.count, turn.expect)
         .. (model.unnamed and "; no model is named (--model PROVIDER:NAME), so the demo's turns were played" or ""),
-      why = last.text and ("it was: " .. (#last.text > 200 and last.text:sub(-200) or last.text)) or "there was none",
+      why = last.text and (#last.text > 200 and last.text:sub(-200) or last.text) or "there is no result",
     }
   end
   local say = turn.say

@@ -1,22 +1,35 @@
--- What plugins share. A plugin file returns a table. One with kind = "sandbox": see plugin_sandbox.lua. A model plugin, of kind
--- "model", has
---   request(req, st)   -> { path or url, headers = { NAME = value }, body = text, method? }; "{key}" in a header stands for
---                         the credential, which is put in outside. req = { model, tools = { { name, about, schema } }, options,
---                         messages = { { role, text, calls, call, error, raw, dialect, media } } }; role: system user assistant tool;
---                         media of a tool = { { mime, data in base64, uri } }, which M.media divides
---   event(ev, st)      -> nil, or { text = , thinking = , effect = bool }: one server-sent event { type, data }
---   finish(st)         -> reply { text, calls = { { id, name, args } }, usage = { in, out, cached, written } or { unknown = true },
---                         stop = "end" | "calls" | "length" | "refused", raw, dialect } or nil, { msg, status, cut }
---   whole(text, st)    -> a body without a stream, if the server did not stream
---   wrong(status, text)-> { msg, status?, compact? }: an error body in one line
---   hosts, auth = { header = "x-api-key: {key}" }, env = { names of variables }, url,
---   models = { NAME = { window, out, usd = { input, output, ... } } }      prices: src/models/price.h
--- st is a table of the call's own. Functions do not wait.
+-- The parts that plugins share. A plugin file returns a table. For kind = "sandbox", see
+-- plugin_sandbox.lua. A model plugin, of kind "model", has:
+--   request(req, st) -> { path or url, headers = { NAME = value }, body = text, method? }
+--       "{key}" in a header stands for the credential, which is filled in outside.
+--       req = { model, tools = { { name, about, schema } }, options, messages }
+--       messages = { { role, text, calls, call, error, raw, dialect, media } }
+--       media of a tool = { { mime, data in base64, uri } }; media() divides it
+--       role: system, user, assistant, or tool
+--   event(ev, st) -> nil, or { text = , thinking = , effect = bool }
+--       ev: one server-sent event { type, data }
+--   finish(st) -> reply, or nil, { msg, status, cut }
+--       reply = { text, calls = { { id, name, args } }, usage, stop, raw, dialect }
+--       usage = { in, out, cached, written } or { unknown = true }
+--       stop = "end", "calls", "length", or "refused"
+--   whole(text, st)        a body without a stream, if the server did not stream
+--   wrong(status, text) -> { msg, status?, compact? }     an error body in one line
+--   hosts, auth = { header = "x-api-key: {key}" }, env = { names of variables }, url
+--   models = { NAME = { window, out, usd = { input, output, ... } } }     USD per million tokens
+-- st is a table for this call alone. The functions can't wait.
 --
--- local p = require "sandglass.plugin" has for both kinds: encode(v), decode(text, nulls?) -> v or nil, why; list(t) an array, also an
--- empty one; null; clean(text) what JSON can hold; error_text(body) the message of an error in any shape; object, body, array: JSON out
--- of pieces that are JSON already, so that what a provider sent can go back unchanged; call(id, name, args) one call of a reply;
--- schema(s) of a tool; is_too_long(text).
+-- local p = require "sandglass.plugin" has for both kinds:
+--   encode(v)              JSON
+--   decode(text, nulls?)   -> v, or nil and the reason
+--   list(t)                an array, also an empty one
+--   null                   JSON's null
+--   clean(text)            the part that JSON can hold
+--   error_text(body)       the message of an error in any shape
+--   object, body, array    JSON from pieces that are JSON already: the provider's text goes back
+--                          unchanged
+--   call(id, name, args)   one call of a reply
+--   schema(s)              the JSON schema of a tool
+--   is_too_long(text)      true for an error about the context window
 local rt = require "sandglass.runtime"
 local core = rt.core
 

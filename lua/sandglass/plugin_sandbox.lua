@@ -1,37 +1,60 @@
 -- Plugins of kind "sandbox": hosted sandboxes behind an HTTP API. Fields of such a file:
 --
---   kind = "sandbox", name, about, url, hosts, env = { key = "DAYTONA_API_KEY", url = "DAYTONA_API_URL" }, names of
---                  variables: of credentials, and of addresses (names that end in url; host.urls has their values)
---   auth = { "Authorization: Bearer {key}" }       headers of every request; {NAME of env} is filled in outside
---   keyless = "loopback"                           at http://127.0.0.1 it goes without a key that is not set: without auth, host.keyless is true
---   login = "kubeconfig"                           (shipped ones only) a box or options with a context, or nothing else to go by: asks as kubectl does,
---                                                  without auth; host.login is { url, server, namespace, context }
---   hint                                           shown with the error about a missing key
---   hide = { "envdAccessToken" }                   fields of answers that are credentials: here they appear as "{hidden:N}", which
---                                                  may be used in a header and is filled in outside, too
---   open(o, host)     -> box: a plain table with what finds it again (at least id); host.keep(box) as soon as there is an id.
---                        o = { name, tag, tags, image, build = { text (of a Dockerfile), args }, snapshot, region, size, env,
---                        secrets, hosts, limits, ttl, options }
---   exec(box, text, host)   runs text in the box's sh; its output goes to host.out as it comes. Exit status and stderr
---                        do not matter: the text reports them itself. A connection that breaks is host.fail("cut", ...).
---   poll = 20         if exec tells everything at its end: it is called in slices of that many seconds, or until there is output
---   close(box, host)  a missing sandbox is not an error
--- and may: alive(box, ttl, host) puts off its end; sleep(box, how, host) and wake(box, host), how = "pause" or "close":
---   "memory" if its processes continue after waking;
---   list(tags, host) -> boxes with these tags, for orphans and for answers that were lost; address(box, port, host) -> { url,
---   headers }; read(box, path, host) -> bytes, write(box, path, bytes, host) for large files; price(box, o) -> millionths
---   of a dollar per hour.
+--   kind = "sandbox", name, about, url, hosts
+--   env = { key = "DAYTONA_API_KEY", url = "DAYTONA_API_URL" }
+--       names of variables: credentials, and addresses (names that end in url). host.urls has the
+--       values of the addresses.
+--   auth = { "Authorization: Bearer {key}" }
+--       headers of every request; {NAME of env} is filled in outside
+--   keyless = "loopback"
+--       At http://127.0.0.1, a missing key is no error: requests have no auth, and host.keyless is
+--       true.
+--   login = "kubeconfig"
+--       (shipped plugins only) Used when the options name a context, or when no key is set. The
+--       request is authorized as kubectl does it, without auth. host.login is { url, server,
+--       namespace, context }.
+--   hint                             shown with the error about a missing key
+--   hide = { "envdAccessToken" }     fields of answers that are credentials. The plugin sees
+--       "{hidden:N}", may use it in a header, and it is filled in outside.
+--   open(o, host) -> box
+--       box: a plain table with what finds the sandbox again (at least id). Call host.keep(box) as
+--       soon as there is an id. o = { name, tag, tags, image, build = { text (of a Dockerfile),
+--       args }, snapshot, region, size, env, secrets, hosts, limits, ttl, options }
+--   exec(box, text, host)
+--       Runs text in the sandbox's sh; its output goes to host.out as it arrives. Exit status and
+--       stderr don't matter: the text reports them. If the connection breaks, call
+--       host.fail("cut", ...).
+--   poll = 20
+--       If exec reports all output at its end: exec is called in slices of that many seconds, or
+--       until there is output.
+--   close(box, host)                 a missing sandbox is not an error
 --
--- host.http { method, path or url, json or body, headers, accept = { [404] = true }, once = true } -> { status, body, json,
---   headers }; a status outside 2xx and accept fails. A request that is not known to change nothing (anything but GET)
--- is not repeated by anybody: when no answer comes it fails with "lost". h2 = true: HTTP/2, without TLS, too; then the answer may
--- have trailers. hide = { "5.1" }: credentials in an answer of gRPC, by the numbers of their fields. sandglass.grpc has the calls.
--- host.socket { path or url, protocols = "a, b", headers, idle } -> a WebSocket: s.protocol; s:send(bytes, text?); s:next() ->
--- the next message, nil when it was closed; s:close(). Fails as host.http does, also when it breaks off.
--- host.stream(request, fn) calls fn with each piece of the answer. host.sleep(seconds), host.all { fn, ... } side by side,
--- host.out(text), host.say(text) a line for users, host.fail(code, format, ...).
--- Codes: "gone" the sandbox is gone, "unreached" nothing was sent, "cut" the connection broke, "lost" unknown whether it was
--- done, "quota", "denied" (the key), "bad" everything else.
+-- Optional:
+--   alive(box, ttl, host)            extends the sandbox's lifetime
+--   sleep(box, how, host), wake(box, host)
+--       how = "pause" or "close"; "memory" if processes continue after waking
+--   list(tags, host) -> boxes        with these tags, for orphans and lost answers
+--   address(box, port, host) -> { url, headers }
+--   read(box, path, host) -> bytes, write(box, path, bytes, host)     for large files
+--   price(box, o)                    millionths of a dollar per hour
+--
+-- host.http { method, path or url, json or body, headers, accept = { [404] = true }, once = true }
+--   -> { status, body, json, headers }
+--   A status outside 2xx and accept is an error. A request that may change something (anything but
+--   GET) is never repeated: without an answer it fails with "lost". h2 = true: HTTP/2, also without
+--   TLS; then the answer may have trailers. hide = { "5.1" }: credentials in an answer of gRPC, by
+--   the numbers of their fields. sandglass.grpc has the calls.
+-- host.socket { path or url, protocols = "a, b", headers, idle } -> a WebSocket
+--   s.protocol; s:send(bytes, text?); s:next() -> the next message, or nil when it was closed;
+--   s:close(). Fails as host.http does, also when the connection breaks.
+-- host.stream(request, fn)           calls fn with each piece of the answer
+-- host.sleep(seconds)
+-- host.all { fn, ... }               runs the functions side by side
+-- host.out(text)                     output of the command
+-- host.say(text)                     a line for users
+-- host.fail(code, format, ...)
+--   Codes: "gone" the sandbox is gone, "unreached" nothing was sent, "cut" the connection broke,
+--   "lost" unknown whether it was done, "quota", "denied" (the key), "bad" everything else.
 local rt = require "sandglass.runtime"
 local p = require "sandglass.plugin"
 

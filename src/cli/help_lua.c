@@ -49,6 +49,22 @@ static void help_lua_print_json(struct cmd_ctx *ctx, const struct meta_block *b)
 	cmd_json(ctx, o);
 }
 
+enum { LIST_AT = 37, LIST_COLUMNS = 98 };
+
+/* One function and its sentence, which continues below itself. */
+static void print_call(struct cmd_ctx *ctx, const char *call, const char *what)
+{
+	int col = fprintf(ctx->out, *what ? "  %-34s" : "  %s", call);
+	while (*what) {
+		size_t n = strcspn(what, " ");
+		if (col > LIST_AT && col + 1 + (int)n > LIST_COLUMNS)
+			col = fprintf(ctx->out, "\n%*s", LIST_AT - 1, "") - 1;
+		col += fprintf(ctx->out, " %.*s", (int)n, what);
+		what += n + strspn(what + n, " ");
+	}
+	fputc('\n', ctx->out);
+}
+
 static void print_list(struct cmd_ctx *ctx, const char *text)
 {
 	struct meta_block b;
@@ -58,7 +74,8 @@ static void print_list(struct cmd_ctx *ctx, const char *text)
 				help_lua_print_json(ctx, &b);
 		return;
 	}
-	fputs("The library of agent scripts: local sg = require \"sandglass\". 'help lua box:exec' says all about one.\n",
+	fputs("The library of agent scripts: local sg = require \"sandglass\".\n"
+	      "'help lua box:exec' shows all of one function.\n",
 	      ctx->out);
 	for (const char *at = text; meta_next(&at, &b); meta_release(&b)) {
 		CLEANUP(buf_release) struct buf what = BUF_INIT;
@@ -66,11 +83,38 @@ static void print_list(struct cmd_ctx *ctx, const char *text)
 			continue;
 		CLEANUP(free_ptr) char *call = mem_printf("%s%s", b.name, b.args);
 		first_sentence(&b, &what);
-		fprintf(ctx->out, what.len ? "  %-34s %s\n" : "  %s%s\n", call, buf_cstr(&what));
+		print_call(ctx, call, buf_cstr(&what));
 	}
-	fputs("An agent's options: help lua AgentOpts. A command's: ExecOpts. A box's: SandboxOpts. An error: Error.\n"
-	      "A rule's: Rule. What check files see: Log. A setting of config.lua: Config.\n",
+	fputs("Types: 'help lua AgentOpts' (of an agent), ExecOpts (of a command), SandboxOpts, Error,\n"
+	      "Rule (of a policy), Log (for check files), Config (of config.lua).\n",
 	      ctx->out);
+}
+
+/* The fields of the options that a parameter takes: they are what a caller writes. */
+static void print_options(struct cmd_ctx *ctx, const char *text, const struct meta_block *of)
+{
+	static const char param[] = "---@param ", field[] = "---@field ";
+	struct meta_block b;
+	for (const char *p = of->at; p < of->end; p = help_lua_line_end(p) + 1) {
+		const char *type = p + sizeof(param) - 1;
+		if (strncmp(p, param, sizeof(param) - 1) != 0)
+			continue;
+		type += strcspn(type, " \n");
+		type += *type == ' ';
+		CLEANUP(free_ptr) char *name = mem_strndup(type, strcspn(type, " ?\n"));
+		size_t n = strlen(name);
+		if (n < 4 || strcmp(name + n - 4, "Opts") != 0)
+			continue;
+		for (const char *at = text; meta_next(&at, &b); meta_release(&b)) {
+			if (strcmp(b.name, name) != 0)
+				continue;
+			fprintf(ctx->out, "\n%s\n", name);
+			for (const char *f = b.at; f < b.end; f = help_lua_line_end(f) + 1)
+				if (!strncmp(f, field, sizeof(field) - 1))
+					fprintf(ctx->out, "  %.*s\n",
+						(int)(help_lua_line_end(f) - f - 10), f + 10);
+		}
+	}
 }
 
 static void print_block(struct cmd_ctx *ctx, const struct meta_block *b)
@@ -111,6 +155,8 @@ static size_t print_named(struct cmd_ctx *ctx, const char *text, const char *wor
 			if (nr++ && !ctx->json)
 				fputc('\n', ctx->out);
 			print_block(ctx, &b);
+			if (b.args && !ctx->json)
+				print_options(ctx, text, &b);
 		}
 	return nr;
 }

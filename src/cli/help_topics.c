@@ -187,7 +187,7 @@ static const char help_topics_console[] =
 	"  compare    sessions, action by action\n"
 	"  verify     the checks of the recording\n"
 	"  handoff    a one-page summary for the next reviewer\n"
-	"  boxes jobs holds marks log plot table palette help\n"
+	"  sandboxes jobs holds bookmarks log plot table palette help\n"
 	"\n"
 	"Quitting the console stops nothing. 'help keys' lists the keys.\n";
 
@@ -220,9 +220,9 @@ static void filter_fields(struct buf *out)
 			   filter_field_before(i) ? "" : " (afterwards)");
 		for (size_t k = 0; value && value[k]; k++)
 			buf_printf(out, "%s%s",
-				   k == 0	 ? ": "
-				   : k % 12 == 0 ? ",\n            "
-						 : ", ",
+				   k == 0	? ": "
+				   : k % 9 == 0 ? ",\n            "
+						: ", ",
 				   value[k]);
 		buf_putc(out, '\n');
 	}

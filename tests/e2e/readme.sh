@@ -61,6 +61,11 @@ for step in 1 2; do
 	is $? 0 "step $step of the tutorial runs"
 done
 like "$(cat "$t/out")" 'It passes' 'and its agent finishes'
+lua "$guide" 5 >tool.lua
+lua "$guide" 6 >turns.lua
+timeout 60 "$SANDGLASS" run tool.lua --no-input >"$t/out" 2>&1 </dev/null
+is $? 0 'the agent with a tool of its own runs'
+is "$("$SANDGLASS" events --json | jq -r 'select(.kind == "action.requested" and .body.tool == "count_lines") | .body.kind')" exec 'and the command of its tool is an action, with the name of the tool'
 
 # the checks of a recording that the schema names, without ours
 FILE=$(ls "$HOME"/.local/share/sandglass/sessions/*.glass | tail -1)
