@@ -258,12 +258,11 @@ static int by_default(const struct session_files *files, const char *dir, char *
 		return err_set(err, ERR_NOENT,
 			       "no sessions found in '%s'\nRecord one with 'sandglass demo'.", dir);
 	const struct session_file *taken = nr == 1 ? running : &files->item[0];
-	/* a newer one may be expected */
-	if (taken != &files->item[0])
-		fprintf(stderr,
-			isatty(STDERR_FILENO) ? "\x1b[2msession %s (running)\x1b[m\n"
-					      : "session %s (running)\n",
-			taken->id);
+	/* programs that name no session learn it only if it is not the newest */
+	bool newest = taken == &files->item[0], terminal = isatty(STDERR_FILENO);
+	if (!newest || (terminal && files->nr > 1))
+		fprintf(stderr, terminal ? "\x1b[2msession %s (%s)\x1b[m\n" : "session %s (%s)\n",
+			taken->id, newest ? "newest" : "running");
 	*path_out = mem_strdup(taken->path);
 	return 0;
 }

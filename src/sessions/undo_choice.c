@@ -31,7 +31,7 @@ static void undo_name(const struct unmerged *u, size_t i, struct buf *out)
 	buf_printf(out, "#%" PRIu64 " (merge of sandbox %s)", m->seq, u->box[m->box].name);
 }
 
-/* "#12 (merge of box a), #9 (rollback of box b)": newest first. */
+/* "#12 (merge of sandbox a), #9 (rollback of sandbox b)": newest first. */
 static void undo_names(const struct unmerged *u, const struct undo_other *other, struct buf *out)
 {
 	bool told = other->at == 0;
@@ -83,7 +83,9 @@ static int undo_not_there(const struct unmerged *u, uint64_t id, const struct un
 		       ? err_set(err, ERR_NOENT, "#%" PRIu64 " can't be undone; you can undo %s",
 				 id, buf_cstr(&names))
 		       : err_set(err, ERR_NOENT,
-				 "#%" PRIu64 " can't be undone, and neither can anything else here",
+				 "#%" PRIu64
+				 " can't be undone: expected a merge, a rollback, or an action that "
+				 "changed files\n'sandglass blame FILE' names the action of each line.",
 				 id);
 }
 
