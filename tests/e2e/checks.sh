@@ -77,7 +77,7 @@ is $? 1 'a change outside of the paths'
 like "$(cat v)" 'FAIL  check .*word' 'is named'
 out=$("$sg" verify "$s" --check claim 2>&1)
 is "$? $(grep -c "^sandglass: " <<<"$out")" '2 1' 'an unknown check: before anything is read'
-like "$out" "unknown check .*did you mean 'claims'" 'suggests the nearest'
+fails 'suggests the nearest' "2 usage 'claim' 'claims'" "$sg" verify "$s" --check claim
 cat >secrets.lua <<'L'
 local sg = require "sandglass"
 local box <close> = sg.sandbox { name = "b" }
@@ -90,11 +90,9 @@ for c in budgets=x no_rubber_stamp=soon paths attributed=ann; do
 	out=$("$sg" verify "$s" --check "$c" 2>&1)
 	is "$? $(grep -c "^sandglass: " <<<"$out")" '2 1' "$c: what it does not take is said before anything is read"
 done
-like "$out" "--check 'attributed=ann': attributed takes no arguments, got 'ann'" 'and the message names the error'
+fails 'and the message names the error' "2 usage --check 'attributed=ann' 'ann'" "$sg" verify "$s" --check attributed=ann
 echo 'return 7' >seven.lua
-out=$("$sg" verify "$s" --with seven.lua 2>&1)
-is $? 3 'a file that is not a check file'
-like "$out" 'seven.lua: a check file returns v.checks' 'and the message gives the expected result'
+fails 'a file that is not a check file: named, with the expected result' '3 script seven.lua v.checks' "$sg" verify "$s" --with seven.lua
 cat >bad.lua <<'L'
 local v = require "sandglass.verify"
 return v.checks(function(log, t)
@@ -126,17 +124,19 @@ return require("sandglass.verify").checks(function(log, t) log:sql "DELETE FROM 
 L
 out=$("$sg" verify "$s" --with endless.lua 2>&1)
 like "$out" 'only SELECT' 'the record cannot be changed by a check'
-out=$("$sg" claims "$s" 2>&1)
+verdict() { # session, the beginning of a claim: agent, kind, and verdict of each that begins so
+	jq -r --arg c "$2" 'select(.text | startswith($c)) | "\(.agent) \(.kind) \(.verdict)"' <<<"$1" | sort | xargs
+}
+out=$("$sg" claims "$s" --json)
 is $? 1 'claims that do not hold'
-like "$out" '^stale +fixer: All tests pass' 'tests passed, then a file was changed'
-like "$out" '^supported +fixer: I fixed `word`' 'the file was edited'
-like "$out" '^unsupported +fixer: I ran `make lint`' 'a command that never ran'
-like "$out" '^unsupported +fixer: I pushed' 'a push that never was'
-like "$out" '^unsupported +fixer: I created `notes.txt`' 'a file that was not made'
-unlike "$out" 'should work' 'an intention is not a claim'
+is "$(verdict "$out" 'All tests pass')" 'fixer tests stale' 'tests passed, then a file was changed'
+is "$(verdict "$out" 'I fixed `word`')" 'fixer files supported' 'the file was edited'
+is "$(verdict "$out" 'I ran `make lint`')" 'fixer ran unsupported' 'a command that never ran'
+is "$(verdict "$out" 'I pushed')" 'fixer pushed unsupported' 'a push that never was'
+is "$(verdict "$out" 'I created `notes.txt`')" 'fixer files unsupported' 'a file that was not made'
+is "$(jq -r .text <<<"$out" | grep -c 'should work')" 0 'an intention is not a claim'
 is "$("$sg" claims "$s" --json | python3 -c 'import json,sys; print(sum(1 for l in sys.stdin if json.loads(l)["evidence"] is not None))')" 5 'as JSON'
-out=$("$sg" claims "$s" --agent fixed 2>&1)
-like "$? $out" "^2 .*agent 'fixed'" 'an agent that is none has not claimed nothing'
+fails 'an agent that is none has not claimed nothing' "2 noent 'fixed'" "$sg" claims "$s" --agent fixed
 cat >"$t/tried.lua" <<'L'
 local turns = {
   { call = { "shell", { cmd = "git add -A && git commit -qm x && git push origin main" } } },
@@ -148,33 +148,35 @@ return turns
 L
 sed 's/turns.lua/tried.lua/; /sg.check/d; /again/d; /live/d; /for _/d' fix.lua >tries.lua
 "$sg" run --no-tui --name tries --sessions tried tries.lua >out 2>&1 </dev/null
-out=$("$sg" claims tries --sessions tried 2>&1)
-like "$out" '^contradicted fixer: I pushed the branch' 'a push that was tried and failed speaks against the claim, also as the last of several commands'
-like "$out" 'the push ended with [1-9].*  \(pushed: #[0-9]+\)$' 'with how it ended, and where'
-like "$out" 'notes.txt was not made$' 'what a file should have come to'
-like "$out" '^supported +fixer: I edited `word`, and all tests pass\.  \(tests: #[0-9]+\)$' 'a sentence of two claims: which one stands beside what shows it'
-like "$out" '^supported +fixer: I edited `word`, and all tests pass\.  \(files: #[0-9 #]+\)$' 'so that both can be distinguished'
+out=$("$sg" claims tries --sessions tried --json)
+is "$(verdict "$out" 'I pushed the branch')" 'fixer pushed contradicted' 'a push that was tried and failed speaks against the claim, also as the last of several commands'
+is "$(jq -r 'select(.kind == "pushed") | "\(.why | test("[1-9]")) \(.evidence | length > 0)"' <<<"$out")" 'true true' 'with how it ended, and where'
+is "$(jq -r 'select(.text | startswith("I created")) | .why | contains("notes.txt")' <<<"$out")" true 'what a file should have come to'
+is "$(verdict "$out" 'I edited `word`, and all tests pass.')" 'fixer files supported fixer tests supported' 'a sentence of two claims: each has its verdict'
+is "$(jq -r 'select(.verdict == "supported") | .evidence | length > 0' <<<"$out" | sort -u)" true 'and its evidence'
 # Text about tests, tests in a condition, and hidden statuses are not evidence. The programs that the line ran count, with their own statuses.
 claimed() { # name, command line: the verdict about the claim that the tests pass
 	printf 'return { { call = { "shell", { cmd = %s } } }, { say = "All tests pass. I committed it." } }\n' "[[$2]]" >"$t/said.lua"
 	sed 's/turns.lua/said.lua/; /sg.check/d; /again/d; /live/d; /for _/d' fix.lua >says.lua
 	"$sg" run --no-tui --no-input --name "$1" --sessions said says.lua >out 2>&1 </dev/null
-	"$sg" claims "$1" --sessions said 2>&1
+	verdict "$("$sg" claims "$1" --sessions said --json)" "${3:-All tests pass}"
 }
-like "$(claimed echoes 'echo make test: passed; git commit --dry-run; true')" '^unsupported  fixer: All tests pass' 'a command that only says that it tests'
-like "$(claimed masks 'make test || true')" 'the exit status of `make test \|\| true` does not say how they ended' 'an exit status that is hidden'
-like "$(claimed pipes 'sed -i s/wrong/right/ word && bash -c "set -o pipefail; make test 2>&1 | tail -3" && git commit -qam x')" '^supported +fixer: All tests pass' \
+why() { "$sg" claims "$1" --sessions said --json | jq -r 'select(.text | startswith("All tests")) | .why'; }
+is "$(claimed echoes 'echo make test: passed; git commit --dry-run; true')" 'fixer tests unsupported' 'a command that only says that it tests'
+is "$(claimed masks 'make test || true')" 'fixer tests unsupported' 'an exit status that is hidden'
+like "$(why masks)" 'make test \|\| true' 'names the line that hides it'
+is "$(claimed pipes 'sed -i s/wrong/right/ word && bash -c "set -o pipefail; make test 2>&1 | tail -3" && git commit -qam x')" 'fixer tests supported' \
 	'behind a pipe that keeps it, and among others, it is known'
-like "$("$sg" claims pipes --sessions said)" '^supported +fixer: I committed it' 'of each of them'
-like "$("$sg" claims echoes --sessions said)" '^unsupported  fixer: I committed it' 'and a commit that was only tried on is none'
-like "$(claimed behind 'sed -i s/wrong/right/ word && make test && sed -i s/right/better/ word' | xargs)" \
-	'stale +fixer: All tests pass\. word was changed afterwards' 'what the same line changes behind its tests is no part of them'
+is "$(verdict "$("$sg" claims pipes --sessions said --json)" 'I committed it')" 'fixer committed supported' 'of each of them'
+is "$(verdict "$("$sg" claims echoes --sessions said --json)" 'I committed it')" 'fixer committed unsupported' 'and a commit that was only tried on is none'
+is "$(claimed behind 'sed -i s/wrong/right/ word && make test && sed -i s/right/better/ word') $(why behind | grep -c word)" 'fixer tests stale 1' \
+	'what the same line changes behind its tests is no part of them'
 "$sg" verify behind --sessions said --check tests_after_edit >out 2>&1
 is "$? $(grep -c 'edited after the last run' out)" '1 1' 'a check reports it, too'
-like "$(claimed writes 'sed -i s/wrong/right/ word && make test | tee log >log2 && cat word')" 'exit status of' 'a pipe hides the status, as ever'
-like "$(claimed keeps 'sed -i s/wrong/right/ word && bash -c "set -o pipefail; make test 2>&1 | tee log" && cat word')" '^supported +fixer: All tests pass' \
+is "$(claimed writes 'sed -i s/wrong/right/ word && make test | tee log >log2 && cat word')" 'fixer tests unsupported' 'a pipe hides the status, as ever'
+is "$(claimed keeps 'sed -i s/wrong/right/ word && bash -c "set -o pipefail; make test 2>&1 | tee log" && cat word')" 'fixer tests supported' \
 	'what is written of their output is theirs'
-like "$(claimed killed 'kill -9 $$; make test' | xargs)" 'contradicted fixer: All tests pass\. the last run ended by signal 9' 'tests that a signal has ended did not pass'
+is "$(claimed killed 'kill -9 $$; make test') $(why killed | grep -c 'signal 9')" 'fixer tests contradicted 1' 'tests that a signal has ended did not pass'
 like "$("$sg" report killed --sessions said --json | grep '"actions"')" '"failed":1' 'and count as failed in a report'
 like "$("$sg" compare killed masks --sessions said --no-tui)" 'make test -> signal 9' 'compare says how they ended'
 like "$("$sg" verify --list)" '^tests_after_edit' 'the list of ours'

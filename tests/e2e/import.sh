@@ -91,7 +91,7 @@ echo '{"schema_version":"ATIF-v1.7","steps":[' >"$t/half"
 [ $? -ne 0 ] && [ "$(grep -c "^sandglass: " "$t/out")" = 1 ]
 ok $? 'half of a document: one line'
 gzip -c "$t/claude.jsonl" >"$t/packed"
-like "$("$sg" import "$t/packed" 2>&1)" "'$t/packed' is compressed" 'a compressed file: it says so'
+fails 'a compressed file is named' "2 parse '$t/packed'" "$sg" import "$t/packed"
 is "$("$sg" import "$t" >/dev/null 2>&1; echo $?)" 2 'a folder, too'
 "$sg" import "$t/no-such-file" >"$t/out" 2>&1
 [ $? -ne 0 ] && [ "$(grep -c "^sandglass: " "$t/out")" = 1 ]
@@ -214,20 +214,21 @@ cat >"$t/says.jsonl" <<'J'
 {"type":"assistant","uuid":"a2","parentUuid":"u4","sessionId":"x","timestamp":"2026-01-01T10:00:05Z","message":{"id":"m2","role":"assistant","model":"c","content":[{"type":"text","text":"All tests pass. I edited `src/a.c`. I pushed it. I created `b.c`."}],"usage":{"input_tokens":20,"output_tokens":7}}}
 J
 "$sg" import "$t/says.jsonl" --name says >/dev/null
-out=$("$sg" claims says)
-like "$out" '^supported +claude: All tests pass' 'claims of an import: its tests ran, and ended with 0'
-like "$out" '^supported +claude: I edited `src/a.c`' 'a file that it edited'
-like "$out" '^contradicted claude: I pushed it' 'a push that failed'
-like "$out" '^unsupported +claude: I created `b.c`' 'a file of which nothing is known'
+out=$("$sg" claims says --json)
+verdict() { jq -r --arg c "$1" 'select(.text | startswith($c)) | "\(.agent) \(.verdict)"' <<<"$out"; }
+is "$(verdict 'All tests pass')" 'claude supported' 'claims of an import: its tests ran, and ended with 0'
+is "$(verdict 'I edited `src/a.c`')" 'claude supported' 'a file that it edited'
+is "$(verdict 'I pushed it')" 'claude contradicted' 'a push that failed'
+is "$(verdict 'I created `b.c`')" 'claude unsupported' 'a file of which nothing is known'
 "$sg" verify says --check tests_after_edit --check 'paths=*/src/*' >"$t/out" 2>&1
 is "$? $(grep -c '  ok    check' "$t/out")" '0 2' 'checks of an import'
 "$sg" verify says --check 'paths=test/*' >"$t/out" 2>&1
 is "$? $(grep -c 'FAIL  check.*1 change: /w/src/a.c' "$t/out")" '1 1' 'its edit elsewhere is found'
 
 echo 'return require("sandglass.policy").rules { default = "boxed", require("sandglass.policy").deny "no-push" { cmd = "git push *" } }' >"$t/no.lua"
-out=$("$sg" policy past "$t/no.lua" says)
-like "$out" 'ran, would be denied: exec git push  \(no-push' 'a policy over an import: the actions it would have denied'
-unlike "$out" 'was denied or asked' 'and nothing there was denied or asked'
+out=$("$sg" policy past "$t/no.lua" says --json)
+is "$(jq -r 'select(.what == "git push") | "\(.was.kind) \(.change) \(.rule)"' <<<"$out")" 'exec now_denied no-push' 'a policy over an import: the actions it would have denied'
+is "$(tail -1 <<<"$out" | jq .now_allowed)" 0 'and nothing there was denied or asked'
 
 # money: what the file says, or list prices (claude-sonnet-4-5: 3 and 15 dollars; above 200,000 tokens 6 and 22.5)
 priced() { # model, usage, what else the line says

@@ -44,6 +44,17 @@ like() { # text, extended regular expression, name
 unlike() {
 	if printf '%s' "$1" | grep -qE -- "$2"; then ok 1 "$3"; printf '#   no match wanted of %s\n' "$2"; else ok 0 "$3"; fi
 }
+fails() { # name, "STATUS CODE WORD...", command...: fails with this status and error code; its error names these words
+	local name=$1 want=$2 out got word
+	shift 2
+	out=$("$1" --json "${@:2}" 2>/dev/null </dev/null)
+	got="$? $(jq -r '.error.code // empty' <<<"$out" 2>/dev/null | tail -1)"
+	out=$(jq -r '.error // empty | .text, .hint // empty' <<<"$out" 2>/dev/null)
+	for word in $(cut -d' ' -f3- <<<"$want"); do
+		grep -qF -- "$word" <<<"$out" && got="$got $word"
+	done
+	is "$got" "$want" "$name"
+}
 skip() { n=$((n + 1)); echo "ok $n # skip $1"; }
 finish() {
 	if [ -s "$EVENT_CHECK" ]; then

@@ -65,8 +65,8 @@ like "$(cat "$t/out")" '^\{"schema":1,"added":"mine","kind":"sandbox","path":"[^
 timeout 60 "$sg" run --no-tui box.lua </dev/null >"$t/out" 2>&1
 like "$(cat "$t/out")" 'mine is another now' 'and is used'
 refused() { # file, status, expression, name
-	"$sg" plugin add "$1" >"$t/out" 2>&1
-	like "$?$(cat "$t/out")" "^$2.*$3" "$4"
+	"$sg" plugin add "$1" --json >"$t/out" 2>&1
+	like "$?$(grep '^{' "$t/out" | jq -r .error.text)" "^$2.*$3" "$4"
 }
 cp mine.lua e2b.lua; cp mine.lua host.lua; cp mine.lua 'a b.lua'
 echo 'return { kind = "theme" }' >theme.lua

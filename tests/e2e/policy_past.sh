@@ -74,9 +74,7 @@ unlike "$("$sg" policy past loose.lua -q 2>&1)" '#[0-9]+  ran, would be denied' 
 out=$("$sg" policy past loose.lua "$two" --filter 'cmd:"touch*"' --json 2>&1)
 is $? 0 'one session, some actions'
 is "$(printf '%s\n' "$out" | python3 -c 'import json,sys; r=[json.loads(l) for l in sys.stdin]; print(r[-1]["actions"], r[-1]["now_allowed"], r[0]["what"])' 2>&1)" '2 2 touch one.txt' 'as JSON'
-out=$("$sg" policy past nofile.lua 2>&1)
-is $? 2 'no such policy'
-like "$out" "nofile.lua" 'is named'
+fails 'no such policy: the file is named' "2 noent 'nofile.lua'" "$sg" policy past nofile.lua
 echo 'return 7' >wrong.lua
 out=$("$sg" policy past wrong.lua 2>&1)
 is $? 3 'a file that is not a policy'

@@ -17,9 +17,12 @@ c.keep = { days = 30 }
 return c
 L
 cd "$t/proj" || exit 1
-like "$("$sg" config)" "user +Ann of Test +\(user .*config.lua\)" "config says where a value comes from"
-like "$(SANDGLASS_USER=Bob "$sg" config user)" "Bob +\(variable SANDGLASS_USER\)" "a variable goes before the file"
-like "$("$sg" config keep.dais 2>&1)" "did you mean 'keep.days'" "a setting that is none names the nearest"
+setting() { # command...: value and source of a setting
+	"$@" --json | jq -r '"\(.value) \(.source)"'
+}
+like "$(setting "$sg" config user)" '^Ann of Test user .*config.lua$' "config says where a value comes from"
+is "$(SANDGLASS_USER=Bob setting "$sg" config user)" 'Bob variable SANDGLASS_USER' "a variable goes before the file"
+fails "a setting that is none names the nearest" "2 usage 'keep.dais' 'keep.days'" "$sg" config keep.dais
 cat >"$t/profiles.lua" <<'L'
 local c = require "sandglass.config"
 c.model = "anthropic:sonnet"
@@ -27,19 +30,18 @@ c.keep = { file = "1M", days = 3 }
 c.profiles = { ci = { model = "scripted:demo", keep = { file = "2M" }, env = { WORD = "hidden-value" }, models = { far = { plugin = "openai_chat", url = "http://127.0.0.1:9/v1", idle = "2s" } } } }
 return c
 L
-like "$("$sg" --config "$t/profiles.lua" config model)" 'anthropic:sonnet +\(user ' 'without --profile a file says what it says'
-like "$("$sg" --config "$t/profiles.lua" --profile ci config model)" 'scripted:demo +\(profile .*profiles.lua\)' '--profile: its part goes before'
-like "$("$sg" --config "$t/profiles.lua" --profile ci config)" 'keep.file_bytes +2097152' 'also within a table'
+like "$(setting "$sg" --config "$t/profiles.lua" config model)" '^anthropic:sonnet user ' 'without --profile a file says what it says'
+like "$(setting "$sg" --config "$t/profiles.lua" --profile ci config model)" '^scripted:demo profile .*profiles.lua$' '--profile: its part goes before'
+is "$(setting "$sg" --config "$t/profiles.lua" --profile ci config keep.file_bytes | cut -d' ' -f1)" 2097152 'also within a table'
 like "$("$sg" --config "$t/profiles.lua" --profile ci config keep.file)" 'keep.file_bytes +2097152' 'the name in the file finds it'
 like "$("$sg" --config "$t/profiles.lua" --profile ci config)" 'keep.days +3 +\(user' 'of which the rest stays'
 like "$("$sg" --config "$t/profiles.lua" --profile ci config)" 'models.far.idle_us +2000000' 'a row of models'
 unlike "$("$sg" --config "$t/profiles.lua" --profile ci config)" 'hidden-value' 'values of variables are shown nowhere'
-"$sg" --config "$t/profiles.lua" --profile cj run --dry-run any.lua >"$t/out" 2>&1
-like "$?$(cat "$t/out")" "^2.*unknown profile 'cj'.*did you mean 'ci'" 'one that there is not'
+fails 'one that there is not' "2 usage 'cj' 'ci'" "$sg" --config "$t/profiles.lua" --profile cj run --dry-run any.lua
 printf 'require("sandglass").note("x")\n' >"$t/any.lua"
 like "$("$sg" --config "$t/profiles.lua" --profile ci run --dry-run "$t/any.lua" 2>&1)" 'model +scripted:demo' 'a run has it'
 printf 'local c = require "sandglass.config"\nc.profiles = { ci = { modell = "a:b" } }\nreturn c\n' >"$t/wrong.lua"
-like "$("$sg" --config "$t/wrong.lua" config 2>&1)" "wrong.lua:2: .*unknown name 'profiles.ci.modell'.*did you mean 'model'" 'a mistake is reported with its line'
+fails 'a mistake is reported with its line' "3 script wrong.lua:2 'profiles.ci.modell' 'model'" "$sg" --config "$t/wrong.lua" config
 printf 'local c = require "sandglass.config"\nc.sessions = "~/elsewhere"\nreturn c\n' >"$t/else.lua"
 SANDGLASS_CONFIG=$t/else.lua timeout 60 "$sg" run --no-tui "$t/any.lua" --name moved </dev/null >"$t/out" 2>&1
 ls "$HOME"/elsewhere/*moved*.glass >"$t/out" 2>&1
@@ -48,7 +50,7 @@ like "$(SANDGLASS_CONFIG=$t/else.lua "$sg" ls)" '  moved$' 'and are found there'
 unlike "$("$sg" ls --all 2>&1)" 'moved' 'and nowhere else'
 unlike "$(SANDGLASS_CONFIG=$t/else.lua SANDGLASS_SESSIONS=$t/third "$sg" ls 2>&1)" 'moved' 'a variable goes before the file'
 printf 'local c = require "sandglass.config"\nc.aprovals = { timeout = "1s" }\nreturn c\n' >"$t/wrong.lua"
-like "$("$sg" --config "$t/wrong.lua" config 2>&1)" "wrong.lua:2.*aprovals.*did you mean .approvals" "so does one in a file, with its line"
+fails "so does one in a file, with its line" '3 script wrong.lua:2 aprovals approvals' "$sg" --config "$t/wrong.lua" config
 
 cat >"$t/asks.lua" <<'L'
 local p = require "sandglass.policy"
@@ -127,13 +129,13 @@ like "$("$sg" events --json | grep '"kind":"box.open"' | head -1)" '"mem_bytes":
 like "$("$sg" events --json | grep '"kind":"box.open"' | tail -1)" '"pids":77' "the file's alone"
 like "$("$sg" events --json | grep '"snapshot.taken"' | grep a.big)" '"hash_only":true' "keep.hash_only: only the hash of such a path is kept"
 like "$("$sg" events --json | grep '"budget.new"')" '"actions":3' "budget: what the session may use up"
-like "$("$sg" config approvals.arm_ms)" '700 ' "and config shows them"
+is "$("$sg" config approvals.arm_ms --json | jq .value)" 700 "and config shows them"
 for word in keys filters mask; do
 	printf 'local c = require "sandglass.config"\nc.%s = {}\nreturn c\n' $word >"$t/wrong.lua"
-	like "$("$sg" --config "$t/wrong.lua" config 2>&1)" "wrong.lua:2: .*unknown name '$word'" "a name that means nothing is refused: $word"
+	fails "a name that means nothing is refused: $word" "3 script wrong.lua:2 '$word'" "$sg" --config "$t/wrong.lua" config
 done
 printf 'return { pool = { idle = "1s" } }\n' >"$t/wrong.lua"
-like "$("$sg" --config "$t/wrong.lua" config 2>&1)" "unknown name 'pool.idle'" "and so is one in a table"
+fails "and so is one in a table" "3 script 'pool.idle'" "$sg" --config "$t/wrong.lua" config
 mkdir "$t/scripts" "$t/here"
 printf 'local sg = require "sandglass"\nprint(sg.agent.run { task = "x", tools = {}, model = sg.args.model }.text)\n' >"$t/scripts/says.lua"
 echo 'return { { say = "I lie where you are" } }' >"$t/here/turns.lua"

@@ -87,7 +87,7 @@ like "$out" 'run 1 of raises: error' 'expectations that raise say nothing of the
 like "$out" 'raises.lua:2: no such luck' 'why stands there, with its place'
 like "$out" 'between 0% and 80%; operational 1$' 'it is operational, no right result by a wrong way'
 echo 'local s = require "sandglass.suite" return s.suite { s.scenario "x" { skript = "a" } }' >s/bad.lua
-like "$("$sg" test --suite s/bad.lua 2>&1)" "bad.lua:1: .*skript.*did you mean 'script'" 'a wrong option is named with the nearest'
+fails 'a wrong option is named with the nearest' "3 script bad.lua:1: skript 'script'" "$sg" test --suite s/bad.lua
 cat >s/approves.lua <<'L'
 local s = require "sandglass.suite"
 return s.suite { s.scenario "lets it push" { script = "fix.lua", model = "scripted:good.lua", policy = "asks.lua",
@@ -97,7 +97,7 @@ return s.suite { s.scenario "lets it push" { script = "fix.lua", model = "script
 L
 rm -f "$HOME"/.local/share/sandglass/sessions/*.glass
 "$sg" test --suite s/approves.lua >out 2>&1 </dev/null
-like "$("$sg" search by:human 2>&1)" '^s-[a-z0-9]+#[0-9]+: ' 'an answer of a list is in the record'
+is "$("$sg" search by:human --json | jq -r .kind | sort -u)" action.requested 'an answer of a list is in the record'
 like "$("$sg" policy mine 2>&1)" 'you approved no action' 'but no rule is mined from it'
 is "$("$sg" report --json | python3 -c 'import json,sys; r=[json.loads(l) for l in sys.stdin]; print(r[-1]["people_us"], [x for x in r if "rule" in x])')" '0 []' 'and no report counts it as a person'
 

@@ -84,9 +84,9 @@ like "$(git -C "$t/git" log --all --format='%an: %s')" "^$me: undo of #${act[0]}
 again=$("$sg" repeat "$id#${act[2]}" --json 2>/dev/null | jq -r .action)
 "$sg" apply "$id#$again" >"$t/out" 2>&1
 ok $? 'a second run is promoted'
-like "$(cat "$t/out")" "^changes of #$again applied to sandbox work: 1 change: short \(#[0-9]+\)" 'with a sentence about it'
+like "$(cat "$t/out")" "#$again .* work: 1 change: short \(#[0-9]+\)" 'with the sandbox, the file, and the event'
 like "$("$sg" blame short --at "$id")" "^#[0-9]+ promote of #$again by $me\$" 'and is the deed of its person'
-like "$("$sg" apply "$id#$again" 2>&1)" "^changes of #$again: already in sandbox work" 'once more changes nothing'
+is "$("$sg" apply "$id#$again" --json | jq -r '.result | "\(.again) \(.changes) \(.box)"')" "$again 0 work" 'once more changes nothing'
 is "$(now short | xargs)" 'one two' 'its change is in the box'
 is "$(now long | sed -n '3p;28p' | xargs)" '3 twenty-eight' 'and nothing else'
 is "$("$sg" events "$id" --json | jq -r "select(.kind == \"action.requested\" and .body.tool == \"redo\") | .body.kind + \" \" + (.body.args.redo | tostring)" | head -1)" "rollback $again" 'as an action'
@@ -111,7 +111,7 @@ again=$("$sg" repeat "$id#${act[1]}" --json 2>/dev/null | jq -r .action)
 pid=$(supervisor "$id")
 kill -9 "$pid"
 wait_for 30 sh -c "! kill -0 $pid"
-like "$("$sg" apply "$id#$again" 2>&1)" "^sandglass: apply: session '$id' is not running" 'a session that does not run is named'
+fails 'a session that does not run is named' "2 noent '$id'" "$sg" apply "$id#$again"
 "$sg" resume -d "$id" >"$t/out" 2>&1
 wait_for 30 sh -c "'$sg' state 2>/dev/null | grep -q 'go on'"
 "$sg" apply "$id#$again" >"$t/out" 2>&1

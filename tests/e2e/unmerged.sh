@@ -27,7 +27,7 @@ is "$(git -C "$repo" branch | wc -l)" 1 "and does nothing"
 took() { "$sg" ls --json | sed -n 's/.*"dur_us": *\([0-9]*\).*/\1/p' | head -1; }
 before=$(took)
 like "$before" "^[0-9]+$" "ls says how long it took"
-like "$("$sg" merge "$id/other" 2>&1)" "sandbox 'other' not found; sandboxes: " "a missing sandbox: those that exist are named"
+fails "a missing sandbox: those that exist are named" "2 noent 'other' fix" "$sg" merge "$id/other"
 "$sg" merge "$id/fix" --to review --path 'a.txt' >"$t/out" 2>&1
 ok $? "one file is merged after the end"
 is "$(git -C "$repo" show review:a.txt | tr '\n' ' ')" "one TWO three " "its branch holds it"
