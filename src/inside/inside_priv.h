@@ -10,6 +10,7 @@
 #include "proxy/answer.h"
 #include "proxy/push.h"
 #include "record/secrets.h"
+#include "supervisor/core/flood.h"
 
 struct flow;
 
@@ -26,6 +27,7 @@ struct proxy {
 	struct tool *tools; /* calls that agents carry out now */
 	json_t *looks; /* [[id, tool, input]]: calls of which a hook that asks may lack the id */
 	int64_t calls, in, out, uusd, refused;
+	struct flood *incidents; /* refused requests on their way into the recording */
 };
 
 struct proxies {

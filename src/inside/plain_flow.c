@@ -289,15 +289,7 @@ void plain_begin(struct flow *f)
 	if (!why && url_parse(&u, NULL, f->url, &err) < 0)
 		why = "not an address";
 	if (why) {
-		json_t *body = json_object();
-		json_put_str(body, "proxy", json_str(f->proxy->spec, "name", ""));
-		json_put_str(body, "method", f->method);
-		json_put_bytes(body, "path", f->path, strlen(f->path));
-		json_put_str(body, "why", why);
-		f->proxy->refused++;
-		record_append_json(plain_flow_super_of(f)->record, EV_PROXY_REFUSED,
-				   f->proxy->all->box, f->proxy->agent, f->proxy->all->box, 0,
-				   body);
+		proxy_incident(f->proxy, f->method, f->path, why);
 		flow_refuse(f, 403, why);
 		flow_free(f);
 		return;

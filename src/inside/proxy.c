@@ -265,6 +265,16 @@ bool flow_action_over(struct flow *f)
 	return true;
 }
 
+static void tell_refused(void *self, const json_t *refused, uint64_t count)
+{
+	struct proxy *p = self;
+	json_t *body = json_copy((json_t *)(uintptr_t)refused);
+	if (count > 1)
+		json_put_int(body, "count", (int64_t)count);
+	record_append_json(p->all->s->record, EV_PROXY_REFUSED, p->agent ? p->agent : p->all->box,
+			   p->agent, p->all->box, 0, body);
+}
+
 void proxy_incident(struct proxy *p, const char *method, const char *path, const char *why)
 {
 	json_t *body = json_object();
@@ -273,8 +283,7 @@ void proxy_incident(struct proxy *p, const char *method, const char *path, const
 	json_put_bytes(body, "path", path, strlen(path) < 400 ? strlen(path) : 400);
 	json_put_str(body, "why", why);
 	p->refused++;
-	record_append_json(p->all->s->record, EV_PROXY_REFUSED, p->agent ? p->agent : p->all->box,
-			   p->agent, p->all->box, 0, body);
+	flood_add(p->incidents, body);
 }
 
 static void turn_down(struct flow *f, int status, const char *why)
@@ -575,6 +584,7 @@ struct proxies *proxies_new(struct super *s, uint64_t box, const json_t *specs)
 		p->key = json_str(spec, "key", "");
 		p->agent = (uint64_t)json_int(spec, "agent", 0);
 		p->gate = json_flag(spec, "gate", true);
+		p->incidents = flood_new(s->loop, tell_refused, p);
 		p->next = all->first;
 		all->first = p;
 	}
@@ -656,6 +666,7 @@ void proxies_free(struct proxies **pp)
 	while (all->first) {
 		struct proxy *p = all->first;
 		all->first = p->next;
+		flood_free(&p->incidents);
 		json_decref(p->spec);
 		json_decref(p->looks);
 		free(p);

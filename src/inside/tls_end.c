@@ -12,6 +12,7 @@
 #include "base/fd.h"
 #include "base/paths.h"
 #include "loop/stream.h"
+#include "supervisor/core/flood.h"
 #include "wire/tls.h"
 
 /* QUEUE_MAX: bytes of frames that the process hasn't taken. Each holds two descriptors of ours. */
@@ -24,7 +25,18 @@ struct tls_end {
 	struct stream *stream; /* NULL: the process has gone */
 	struct buf pem;
 	uint64_t last_id;
+	struct flood *failures; /* handshakes that failed */
 };
+
+static void tell_failure(void *self, const json_t *failure, uint64_t count)
+{
+	const struct tls_end *t = self;
+	CLEANUP(buf_release) struct buf text = BUF_INIT;
+	json_get_bytes(json_object_get(failure, "text"), &text);
+	if (count > 1)
+		buf_printf(&text, " (one of %llu such failures)", (unsigned long long)count);
+	super_warn(t->s, NULL, "%s", buf_cstr(&text));
+}
 
 static void tls_end_stop(struct tls_end *t)
 {
@@ -45,6 +57,7 @@ void tls_end_free(struct tls_end **tp)
 	if (!t)
 		return;
 	tls_end_stop(t);
+	flood_free(&t->failures);
 	buf_release(&t->pem);
 	free(t);
 }
@@ -54,8 +67,11 @@ static void tls_end_on_frame(void *self, const struct frame *f, int *fds, size_t
 	struct tls_end *t = self;
 	for (size_t i = 0; i < nr_fds; i++)
 		fd_close(&fds[i]);
-	if (f->type == TLS_FAILED)
-		super_warn(t->s, NULL, "%.*s", (int)f->len, f->body);
+	if (f->type == TLS_FAILED) {
+		json_t *failure = json_object();
+		json_put_bytes(failure, "text", f->body, f->len);
+		flood_add(t->failures, failure);
+	}
 }
 
 static void tls_end_on_close(void *self, const struct err *err)
@@ -114,6 +130,7 @@ static struct tls_end *tls_end_of(struct super *s, struct err *err)
 	tls_end_free(&s->tls);
 	struct tls_end *t = NEW(struct tls_end);
 	*t = (struct tls_end){ .s = s, .pidfd = -1 };
+	t->failures = flood_new(s->loop, tell_failure, t);
 	if (tls_end_start(t, err) < 0)
 		tls_end_free(&t);
 	s->tls = t;

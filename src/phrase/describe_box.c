@@ -31,6 +31,8 @@ static void describe_proxy_refused(const struct event *ev, struct arena *a, stru
 	phrase_text(out, "refused: ", p.method);
 	phrase_text(out, " ", p.path);
 	phrase_text(out, ": ", p.why);
+	if (p.count > 1)
+		buf_printf(out, " (the last of %lld requests)", (long long)p.count);
 }
 
 static void describe_proxy_gated(const struct event *ev, struct arena *a, struct buf *out)

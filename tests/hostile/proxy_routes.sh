@@ -60,6 +60,7 @@ get("body", '"$ALL/x"')
 get("pieces", '"$ALL/pieces"')
 get("gzip", '"$ALL/gzip"')
 get("json", '"$ALL/json"')
+box:exec 'curl -sS -o /dev/null --max-time 60 "$SOME/closed?[1-500]"'
 L
 printf 'return require "sandglass.policy".rules { default = "allow" }\n' >allow.lua
 timeout 100 "$sg" run --no-tui --no-input --policy allow.lua in.lua -- --port "$(cat port)" >out 2>&1 </dev/null
@@ -67,6 +68,11 @@ is $? 0 'the script comes to its end'
 note() { sed -n "s/.*$1=//p" out | head -1; }
 is "$(grep -c closed log)" 0 'no spelling of a path outside the list reaches the server'
 for i in 1 2 3 4 5 6 7 8 9 10; do like "$(note "closed$i")" 'HTTP/1.1 403' "spelling $i is refused"; done
+"$sg" events "$("$sg" ls --json 2>/dev/null | grep -oE '"s-[a-z0-9]+"' | head -1 | tr -d '"')" --json >events
+is "$(python3 -c '
+import json
+refused = [e["body"] for e in map(json.loads, open("events")) if e["kind"] == "proxy.refused"]
+print(sum(b.get("count", 1) for b in refused) >= 510, len(refused) < 60, len(refused) > 20)')" 'True True True' 'a loop of refused requests is counted, in few events'
 like "$(note plain)" 'HTTP/1.1 200' 'an odd spelling of a listed path passes'
 is "$(grep -c '^GET /open/x with' log)" 1 'and is sent in its one form'
 is "$(grep -c 'DELETE' log)" 0 'no other method is asked for'
