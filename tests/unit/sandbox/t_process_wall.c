@@ -169,6 +169,22 @@ static void killed(const char *what)
 		fx_close(b);
 }
 
+/* The guest can't notice the end of its keeper. */
+static void killed_while_stopped(void)
+{
+	struct box *b = fx_box("stopped", NULL, NULL);
+	ok(b != NULL, "a box opens");
+	if (!b)
+		return;
+	int keeper = process_box_keeper_pid(b), guest = process_box_guest_pid(b);
+	kill(guest, SIGSTOP);
+	kill(keeper, SIGKILL);
+	ok(wait_dead(keeper) && wait_dead(guest), "a stopped guest ends with its keeper");
+	if (alive(guest))
+		kill(guest, SIGKILL);
+	ok(fx_close(b), "the dead box can be closed");
+}
+
 static void lifetime(void)
 {
 	struct box *b = fx_box("life", NULL, NULL);
@@ -193,6 +209,7 @@ int main(void)
 	canaries();
 	lifetime();
 	killed("keeper");
+	killed_while_stopped();
 	killed("launcher");
 	return fx_end();
 }
