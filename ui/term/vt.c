@@ -1,4 +1,5 @@
 #include "ui/term/vt.h"
+#include "ui/term/csi_bound.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -20,6 +21,7 @@ struct vt {
 	bool bare_lf;
 	char begun[4]; /* of a character */
 	size_t nr_begun;
+	struct csi_bound csi;
 	bool escape;  /* an ESC waits for what follows it */
 	VTerm *ahead; /* reads all of it first, draws nothing */
 	char last[4]; /* the character that it read last, of one cell or two */
@@ -317,6 +319,7 @@ void vt_feed(struct vt *v, const void *bytes, size_t len)
 	if (len)
 		memcpy(v->begun, p, len);
 	v->nr_begun = len;
+	csi_bound_drop(&v->csi, &clean);
 	if (clean.len)
 		vt_repeat(v, clean.data, clean.len, &out);
 	if (out.len)

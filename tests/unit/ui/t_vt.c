@@ -117,6 +117,24 @@ static void resizes(void)
 	vt_free(&v);
 }
 
+/* libvterm 0.1 has room for 16 arguments of a sequence, and writes all it gets. */
+static void many_arguments(void)
+{
+	CLEANUP(buf_release) struct buf b = BUF_INIT;
+	buf_puts(&b, "\x1b[1;31");
+	for (int i = 0; i < 200; i++)
+		buf_puts(&b, i % 2 ? ";4702111234474983745" : ":7");
+	buf_puts(&b, "mtext\x1b[?1;2;3;4;5;6;7;8;9;10;11;12;13;14;15;16;17;18;19h\x1b[3;4Hmore");
+	for (size_t piece = 1; piece < 100; piece += 33) {
+		struct vt *v = vt_new(10, 40, false);
+		for (size_t at = 0; at < b.len; at += piece)
+			vt_feed(v, b.data + at, b.len - at < piece ? b.len - at : piece);
+		CLEANUP(free_ptr) char *got = shown(v);
+		is_str(got, "text\n\n   more\n", "200 arguments are bounded, and the text behind them is shown");
+		vt_free(&v);
+	}
+}
+
 static void in_pieces(void)
 {
 	static const char text[] =
@@ -155,6 +173,7 @@ int main(void)
 	byte_by_byte();
 	scrolls();
 	resizes();
+	many_arguments();
 	in_pieces();
 	stays_small();
 	return done_testing();
