@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <limits.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -196,7 +197,10 @@ int lease_pid(const char *session_path)
 	CLEANUP(free_ptr) char *path = lease_companion(session_path);
 	CLEANUP(buf_release) struct buf text = BUF_INIT;
 	struct err err;
-	return file_read(path, &text, 256, &err) == 0 ? atoi(buf_cstr(&text)) : 0;
+	if (file_read(path, &text, 256, &err) < 0)
+		return 0;
+	long pid = strtol(buf_cstr(&text), NULL, 10);
+	return pid > 0 && pid <= INT_MAX ? (int)pid : 0;
 }
 
 /* "SEQ SALT END CHECK" in hexadecimal; half a note is none. */
