@@ -303,7 +303,7 @@ FUZZ := $(patsubst tests/fuzz/f_%.c,%,$(wildcard tests/fuzz/f_*.c))
 FUZZ_TIME ?= 20
 helpers: $(FUZZ:%=$B/fuzz/f_%)
 # the app's own parsers, or the Lua host's: the two never share a program
-FUZZ_APP := import terminal vt events cassette vetted text keys spec mcp gittree
+FUZZ_APP := import terminal vt events cassette vetted text keys spec mcp gittree plain_lines hook
 fuzz_libs = $(if $(filter plugin,$1),$B/src/luahost/library.o $B/gen/lua_files.o) \
 	$(if $(filter $(FUZZ_APP),$1),$B/libui.a $(call lib,app),$(call lib,script)) \
 	$(call lib,phrase control proxy sandbox action http query record read guest loop wire base)
