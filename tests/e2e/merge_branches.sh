@@ -98,6 +98,31 @@ work broken 'git switch -qc f; echo f >f; git add f; git commit -qm f; git switc
 	o=.git/objects/$(git rev-parse f:f | sed "s|^..|&/|"); chmod u+w $o; printf "blob 2\0g\n" | python3 -c "import sys, zlib; sys.stdout.buffer.write(zlib.compress(sys.stdin.buffer.read()))" >$o'
 merge
 is "$(names broken | wc -w) $(value '"why" in r["branches_left"][0]') $(not_merged)" '2 True 1' 'an object that is not what its name says'
+# --- names and objects that a hostile sandbox makes up
+repo odd
+cat >odd/tip.py <<'P'
+import hashlib, os, subprocess, zlib
+def put(kind, data):
+    text = kind + b" %d\0" % len(data) + data
+    name = hashlib.sha1(text).hexdigest()
+    os.makedirs(".git/objects/" + name[:2], exist_ok=True)
+    path = f".git/objects/{name[:2]}/{name[2:]}"
+    os.path.exists(path) or open(path, "wb").write(zlib.compress(text))
+    return name
+def ref(name, tip):
+    open(".git/refs/heads/" + name, "w").write(tip + "\n")
+good = subprocess.check_output(["git", "rev-parse", "stash/x"], text=True).strip()
+who = b"author A <a@a> 1 +0000\ncommitter A <a@a> 1 +0000\n\nm\n"
+tree = subprocess.check_output(["git", "rev-parse", "stash/x^{tree}"], text=True).strip()
+ref("tree", put(b"tree", b"40000 d\0" + bytes.fromhex(good)))
+ref("gone", put(b"commit", b"tree %s\nparent %s\n" % (tree.encode(), b"1" * 40) + who))
+ref("n" * 250, good)
+P
+work odd 'git switch -qc stash/x; echo f >f; git add f; git commit -qm f; git switch -q main; echo s >>a.txt; git stash -q; python3 tip.py; rm tip.py; echo m >m'
+merge --to mine
+is "$(value '[b["name"][:5] for b in r["branches_left"] if b["why"]]') $(names odd)" "['gone', 'nnnnn', 'tree'] main mine mine-stash mine-stash-x-2 " 'names that git has no place for and tips that are no whole commits stay, all others come'
+is "$(git -C odd fsck --no-dangling 2>&1) $(git -C odd cat-file --batch-check --batch-all-objects | wc -l)" " $(git -C odd rev-list --objects --all --reflog | wc -l)" 'and nothing of what stays reaches the repository'
+
 mkdir -p mono/one && git init -q mono && echo 1 >mono/one/f && git -C mono add -A && git -C mono commit -qm base
 work mono/one 'git switch -qc f; echo f >f; git commit -qam f; git switch -q main; echo m >m'
 merge

@@ -10,16 +10,43 @@
 #include "sandbox/workspace/loose.h"
 #include "sandbox/workspace/tree.h"
 
-enum { BRANCH_OBJECT_MAX = 64 << 20, FREE_NAMES = 1000 };
+enum { BRANCH_OBJECT_MAX = 64 << 20, FREE_NAMES = 100, REF_MAX = 1000, REF_PART_MAX = 240 };
 
 static const char why_missing[] = "its objects are not in the recording",
 		  why_broken[] = "its objects are damaged";
 
-static bool branch_has(struct target *t, const struct object_id *id)
+/* The objects of one branch, by id: each is looked through before any of them is written, so that
+ * the repository never gets one of which a part is missing. */
+struct branch_item {
+	struct object_id id; /* first: cmp_branch_item */
+	enum loose_type type;
+};
+struct branch_items {
+	struct branch_item *item;
+	size_t nr, cap;
+};
+
+static const git_object_t branch_kind[] = { GIT_OBJECT_COMMIT, GIT_OBJECT_TREE, GIT_OBJECT_BLOB,
+					    GIT_OBJECT_TAG };
+
+static int cmp_branch_item(const void *a, const void *b)
 {
+	return memcmp(a, b, sizeof(struct object_id));
+}
+
+/* Is @id an object of that type, of the branch or of the repository? */
+static bool branch_has(struct target *t, const struct branch_items *of, const struct object_id *id,
+		       enum loose_type type)
+{
+	const struct branch_item *item =
+		of->nr ? bsearch(id, of->item, of->nr, sizeof(*item), cmp_branch_item) : NULL;
+	git_object_t is;
 	git_oid oid;
+	size_t len;
+	if (item)
+		return item->type == type;
 	memcpy(oid.id, id->b, sizeof(id->b));
-	return git_odb_exists(t->odb, &oid) == 1;
+	return git_odb_read_header(&len, &is, t->odb, &oid) == 0 && is == branch_kind[type];
 }
 
 /* A tree of a checkout: git itself refuses others. */
@@ -32,8 +59,9 @@ static bool entry_allowed(const struct tree_entry *e)
 	       !ws_path_is_git(e->name, e->name_len);
 }
 
-/* All that it names is in the repository, or in a submodule. */
-static const char *tree_whole(struct target *t, const struct buf *text)
+/* All that it names is there, or in a submodule. */
+static const char *tree_whole(struct target *t, const struct branch_items *of,
+			      const struct buf *text)
 {
 	struct tree_entry e;
 	struct err none = ERR_INIT;
@@ -42,82 +70,163 @@ static const char *tree_whole(struct target *t, const struct buf *text)
 	while ((rc = tree_next(buf_cstr(text), text->len, &pos, &e, &none)) == 1) {
 		if (!entry_allowed(&e))
 			return why_broken;
-		if (e.mode != TREE_MODE_GITLINK && !branch_has(t, &e.oid))
+		if (e.mode != TREE_MODE_GITLINK &&
+		    !branch_has(t, of, &e.oid, e.mode == TREE_MODE_DIR ? LOOSE_TREE : LOOSE_BLOB))
 			return why_missing;
 	}
 	return rc < 0 ? why_broken : NULL;
 }
 
-static const char *commit_whole(struct target *t, const struct buf *text)
+static const char *commit_whole(struct target *t, const struct branch_items *of,
+				const struct buf *text)
 {
 	struct loose_commit c;
 	if (!loose_commit_read(&c, text))
 		return why_broken;
-	bool whole = branch_has(t, &c.tree);
-	for (size_t i = 0; i < c.nr; i++)
-		whole &= branch_has(t, &c.parent[i]);
+	bool whole = branch_has(t, of, &c.tree, LOOSE_TREE), authored = c.author != NULL;
+	for (size_t i = 0; whole && i < c.nr; i++)
+		whole = branch_has(t, of, &c.parent[i], LOOSE_COMMIT);
 	loose_commit_release(&c);
-	return whole ? NULL : why_missing;
+	return !authored ? why_broken : whole ? NULL : why_missing;
 }
 
-/* The object [@id, @blob]; @write: into the repository, else it is looked through. */
-static const char *branch_object(struct target *t, const json_t *pair, bool write)
+static const char *branch_read(struct target *t, const json_t *pair, struct branch_item *out,
+			       struct buf *text)
 {
-	static const git_object_t kind[] = { GIT_OBJECT_COMMIT, GIT_OBJECT_TREE, GIT_OBJECT_BLOB,
-					     GIT_OBJECT_TAG };
-	CLEANUP(buf_release) struct buf file = BUF_INIT, text = BUF_INIT;
-	struct object_id id, blob;
+	CLEANUP(buf_release) struct buf file = BUF_INIT;
+	struct object_id blob;
 	struct err none = ERR_INIT;
-	enum loose_type type;
-	git_oid made;
 	const char *a = json_string_value(json_array_get(pair, 0)),
 		   *b = json_string_value(json_array_get(pair, 1));
-	if (!a || !b || !object_parse(a, &id) || !object_parse(b, &blob) ||
+	if (!a || !b || !object_parse(a, &out->id) || !object_parse(b, &blob) ||
 	    child_get(t, &blob, &file, &none) != 0)
 		return why_missing;
-	if (!loose_read(&file, BRANCH_OBJECT_MAX, &type, &text))
-		return why_broken;
-	if (!write)
-		return type == LOOSE_TREE     ? tree_whole(t, &text)
-		       : type == LOOSE_COMMIT ? commit_whole(t, &text)
-					      : NULL;
-	if (git_odb_write(&made, t->odb, buf_cstr(&text), text.len, kind[type]) < 0)
-		return "the repository can't be written";
-	return memcmp(made.id, id.b, sizeof(id.b)) == 0 ? NULL : why_broken;
+	return loose_read(&file, BRANCH_OBJECT_MAX, &out->type, text) ? NULL : why_broken;
 }
 
-static const char *branch_write(struct target *t, const json_t *branch)
+/* Their types; each is what its name says. */
+static const char *branch_list(struct target *t, const json_t *list, struct branch_items *out)
 {
-	const json_t *list = json_object_get(branch, "objects");
 	const char *why = NULL;
-	for (int write = 1; write >= 0; write--)
-		for (size_t i = 0; !why && i < json_array_size(list); i++)
-			why = branch_object(t, json_array_get(list, i), write);
+	for (size_t i = 0; !why && i < json_array_size(list); i++) {
+		CLEANUP(buf_release) struct buf text = BUF_INIT;
+		struct branch_item one;
+		git_oid id;
+		why = branch_read(t, json_array_get(list, i), &one, &text);
+		if (!why &&
+		    (git_odb_hash(&id, buf_cstr(&text), text.len, branch_kind[one.type]) < 0 ||
+		     memcmp(id.id, one.id.b, sizeof(one.id.b)) != 0))
+			why = why_broken;
+		GROW(out->item, out->nr, out->cap);
+		if (!why)
+			out->item[out->nr++] = one;
+	}
+	if (out->nr)
+		qsort(out->item, out->nr, sizeof(*out->item), cmp_branch_item);
 	return why;
 }
 
-/* A name that is free, or that leads to @tip already. */
+/* Looks through the objects (@write false), or writes them. */
+static const char *branch_pass(struct target *t, const json_t *list, const struct branch_items *of,
+			       bool write)
+{
+	const char *why = NULL;
+	for (size_t i = json_array_size(list); !why && i-- > 0;) { /* the tip is the last one */
+		CLEANUP(buf_release) struct buf text = BUF_INIT;
+		struct branch_item one;
+		git_oid made;
+		why = branch_read(t, json_array_get(list, i), &one, &text);
+		if (why)
+			break;
+		if (!write)
+			why = one.type == LOOSE_TREE	 ? tree_whole(t, of, &text)
+			      : one.type == LOOSE_COMMIT ? commit_whole(t, of, &text)
+							 : NULL;
+		else if (git_odb_write(&made, t->odb, buf_cstr(&text), text.len,
+				       branch_kind[one.type]) < 0)
+			why = "the repository can't be written";
+		else if (memcmp(made.id, one.id.b, sizeof(one.id.b)) != 0)
+			why = why_broken;
+	}
+	return why;
+}
+
+static const char *branch_write(struct target *t, const json_t *branch, const struct object_id *tip,
+				bool dry)
+{
+	const json_t *list = json_object_get(branch, "objects");
+	struct branch_items of = { 0 };
+	const char *why = branch_list(t, list, &of);
+	if (!why && !branch_has(t, &of, tip, LOOSE_COMMIT))
+		why = why_broken;
+	if (!why)
+		why = branch_pass(t, list, &of, false);
+	if (!why && !dry)
+		why = branch_pass(t, list, &of, true);
+	free(of.item);
+	return why;
+}
+
+/* Git keeps a branch as a file, and "NAME.lock" beside it. */
+static bool branch_fits(const char *ref)
+{
+	int valid = 0;
+	if (git_reference_name_is_valid(&valid, ref) < 0 || !valid || strlen(ref) > REF_MAX)
+		return false;
+	for (const char *p = ref; *p; p += strspn(p, "/")) {
+		size_t len = strcspn(p, "/");
+		if (len > REF_PART_MAX)
+			return false;
+		p += len;
+	}
+	return true;
+}
+
+/* The same name, or one is where the other needs a directory. */
+static bool refs_clash(const char *a, const char *b)
+{
+	size_t la = a ? strlen(a) : 0, lb = strlen(b), len = la < lb ? la : lb;
+	return la && !strncmp(a, b, len) && (la == lb || (la < lb ? b : a)[len] == '/');
+}
+
+static bool branch_taken(const struct target *t, const char *ref)
+{
+	bool taken = refs_clash(t->ref, ref);
+	for (size_t k = 0; !taken && k < t->nr_brought; k++)
+		taken = refs_clash(t->brought[k].ref, ref);
+	return taken;
+}
+
+/* A name that is free, or that leads to @tip already. A name that isn't the branch's own has no
+ * directories: a branch may be where one of them is needed. */
 static char *branch_ref(struct target *t, const char *name, const struct object_id *tip,
 			bool *there_out)
 {
 	const char *base = json_str(t->request, "branch_base", "");
+	CLEANUP(free_ptr) char *flat = mem_strdup(name);
+	for (char *p = flat; *p; p++)
+		*p = *p == '/' ? '-' : *p;
 	for (int i = 1; i < FREE_NAMES; i++) {
 		char *ref = i == 1 ? mem_printf("%s-%s", base, name)
-				   : mem_printf("%s-%s-%d", base, name, i);
+				   : mem_printf("%s-%s-%d", base, flat, i);
 		struct err none = ERR_INIT;
 		git_oid id;
-		bool stands = git_reference_name_to_id(&id, t->repo, ref) == 0, taken = false;
+		if (!branch_fits(ref)) {
+			free(ref);
+			return NULL;
+		}
+		bool stands = git_reference_name_to_id(&id, t->repo, ref) == 0;
 		*there_out = stands && !memcmp(id.id, tip->b, sizeof(tip->b));
-		for (size_t k = 0; k < t->nr_brought; k++)
-			taken |= !strcmp(t->brought[k].ref, ref);
-		if (!taken && (*there_out || (!stands && way_of_ref(t, ref, &none) == 0)))
+		if (!branch_taken(t, ref) &&
+		    (*there_out || (!stands && way_of_ref(t, ref, &none) == 0)))
 			return ref;
 		free(ref);
 	}
 	return NULL;
 }
 
-static const char *branch_bring(struct target *t, const json_t *branch, bool dry, char **ref_out)
+static const char *branch_bring(struct target *t, const json_t *branch, size_t nth, bool dry,
+				char **ref_out)
 {
 	struct object_id tip;
 	const char *name = json_str(branch, "name", ""), *why = json_str(branch, "why", NULL);
@@ -132,14 +241,15 @@ static const char *branch_bring(struct target *t, const json_t *branch, bool dry
 		return why_broken;
 	*ref_out = branch_ref(t, name, &tip, &there);
 	if (!*ref_out)
-		return "no name for it is free";
-	if (!dry && !there)
-		why = branch_write(t, branch);
+		return "its name is invalid, too long, or taken";
+	if (!there)
+		why = branch_write(t, branch, &tip, dry);
 	if (why)
 		return why;
 	GROW(t->brought, t->nr_brought, t->cap_brought);
-	t->brought[t->nr_brought++] =
-		(struct plan_branch){ .ref = mem_strdup(*ref_out), .tip = tip, .there = there };
+	t->brought[t->nr_brought++] = (struct plan_branch){
+		.ref = mem_strdup(*ref_out), .nth = nth, .tip = tip, .there = there
+	};
 	return NULL;
 }
 
@@ -151,7 +261,7 @@ void branches_prepare(struct target *t, bool dry, json_t *report)
 		const json_t *branch = json_array_get(list, i);
 		json_t *o = json_object();
 		char *ref = NULL;
-		const char *why = branch_bring(t, branch, dry, &ref);
+		const char *why = branch_bring(t, branch, i, dry, &ref);
 		json_put_str(o, "gitdir", json_str(branch, "gitdir", NULL));
 		json_put_str(o, "name", json_str(branch, "name", NULL));
 		json_put_str(o, "tip", json_str(branch, "tip", NULL));
@@ -166,22 +276,41 @@ void branches_prepare(struct target *t, bool dry, json_t *report)
 	json_decref(out);
 }
 
-int branches_make(struct target *t, struct err *err)
+/* Drops the @i-th branch, which can't be made. */
+static void branch_fails(struct target *t, size_t i, json_t *report, const char *why)
+{
+	json_t *o = json_array_get(json_object_get(report, "branches"), t->brought[i].nth);
+	json_object_del(o, "ref");
+	json_put_str(o, "why", why);
+	free(t->brought[i].ref);
+	memmove(&t->brought[i], &t->brought[i + 1], (--t->nr_brought - i) * sizeof(*t->brought));
+}
+
+int branches_make(struct target *t, json_t *report, struct err *err)
 {
 	const struct object_id none = { 0 };
-	for (size_t i = 0; i < t->nr_brought; i++)
-		t->brought[i].made = !t->brought[i].there;
-	if (!t->nr_brought)
+	size_t nr = t->nr_brought;
+	if (!nr)
 		return 0;
-	if (gitrecord_save(t, false, err) < 0)
+	for (size_t i = 0; i < nr; i++)
+		t->brought[i].made = !t->brought[i].there;
+	if (gitrecord_save(t, false, err) < 0) {
+		for (size_t i = 0; i < nr; i++)
+			t->brought[i].made = false;
 		return -1;
-	for (size_t i = 0; i < t->nr_brought; i++) {
-		const struct plan_branch *b = &t->brought[i];
-		if (b->made && target_ref(t, b->ref, &none, &b->tip, err) < 0)
-			return err_wrap(err, "branch '%s'", b->ref);
-		failpoint_hit("merge-branch");
 	}
-	return 0;
+	for (size_t i = 0; i < t->nr_brought;) {
+		const struct plan_branch *b = &t->brought[i];
+		struct err why = ERR_INIT;
+		if (b->made && target_ref(t, b->ref, &none, &b->tip, &why) < 0) {
+			branch_fails(t, i, report, why.text); /* the rest of the merge stands */
+			continue;
+		}
+		failpoint_hit("merge-branch");
+		i++;
+	}
+	/* an undo must not take away what another process made under such a name */
+	return t->nr_brought < nr ? gitrecord_save(t, false, err) : 0;
 }
 
 int branches_back(struct target *t, struct err *err)

@@ -93,7 +93,8 @@ struct plan_link {
 
 /* A branch that the sandbox made. */
 struct plan_branch {
-	char *ref; /* here, full name */
+	char *ref;  /* here, full name */
+	size_t nth; /* in the report */
 	struct object_id tip;
 	bool there, made; /* it was there already; it is ours */
 };
@@ -241,10 +242,11 @@ int forget_refs(struct target *t, json_t **out, struct err *err);
 
 /* gitbranch.c: branches that were made in the sandbox ("branches" and "branch_base" of the
  * request). */
-/* Writes their objects unless @dry, and reports each with its "ref", or "why" it can't be
- * brought. */
+/* Looks through their objects, writes them unless @dry, and reports each with its "ref", or "why"
+ * it can't be brought. */
 void branches_prepare(struct target *t, bool dry, json_t *report);
-int branches_make(struct target *t, struct err *err);
+/* One that can't be made is dropped, and gets its "why" in the @report. */
+int branches_make(struct target *t, json_t *report, struct err *err);
 int branches_read_back(struct target *t, struct err *err);
 int branches_back(struct target *t, struct err *err);
 /* Those of this try and of the @earlier record (may be NULL): [{ref,tip}]. Returns owned. */

@@ -390,7 +390,7 @@ int plan_prepare(struct target *t, json_t **out, struct err *err)
 		rc = gitwrite_flush(t, err); /* contents of the index */
 	if (rc == 0 && commits)
 		branches_prepare(t, dry || !clean, o);
-	if (rc == 0 && clean && !dry && branches_make(t, err) < 0) {
+	if (rc == 0 && clean && !dry && branches_make(t, o, err) < 0) {
 		struct err none = ERR_INIT;
 		rc = -1;
 		(void)!plan_abort(t, &none); /* what can't be taken back stays in the record */
