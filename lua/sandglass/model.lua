@@ -146,7 +146,7 @@ function M.reply(model, state, messages, last)
     return nil, rt.err {
       code = "model", msg = ("%s: turn %d: '%s' not found in the last result"):format(model.name, state.count, turn.expect)
         .. (model.unnamed and "; no model is named (--model PROVIDER:NAME), so the demo's turns were played" or ""),
-      why = last.text and (#last.text > 200 and last.text:sub(-200) or last.text) or "there is no result",
+      why = last.text and (#last.text > 200 and last.text:sub(-200) or last.text) or "the last turn had no result",
     }
   end
   local say = turn.say

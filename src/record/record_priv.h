@@ -177,7 +177,7 @@ struct token_look {
 	int found;
 };
 /* Appends secret.seen for text shaped like a live token that begins before @until in @text, which
- * is at @off of @stream; for so many in all calls with @look. */
+ * is at @off of @stream; for a bounded number in all calls with @look. */
 void honeytoken_seen_look_tokens(struct record *r, int stream, uint64_t off, const struct buf *text,
 				 size_t until, struct token_look *look, const struct event *at);
 void honeytoken_seen_note_file(struct record *r, const struct object_found *f,

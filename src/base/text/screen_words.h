@@ -1,6 +1,7 @@
 /* Output of a terminal program as the words that a reader of its screen sees, so that searches find
  * them: control sequences leave, a move to the right in a line is that many spaces, and any
- * other move of the cursor is a line break. Not a screen: text that was painted over is still there. */
+ * other move of the cursor is a line break. Not a screen: text that was painted over is still
+ * there. */
 #ifndef BASE_TEXT_SCREEN_WORDS_H
 #define BASE_TEXT_SCREEN_WORDS_H
 
