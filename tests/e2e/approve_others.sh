@@ -69,7 +69,7 @@ sleep 0.6
 type_ con s
 wait_for 30 shows con 'exactly this'
 type_ con j
-wait_for 30 shows con 'and lets run at once 2 others that wait'
+wait_for 30 shows con 'and lets run at once 2 others'
 ok $? 'the second screen says what would go along'
 like "$(cat "$t/out")" '#[0-9]+ +echo push fix/[bc]' 'by number and command'
 sleep 0.6

@@ -120,7 +120,7 @@ like "$out" '^usage: sandglass events' 'nothing follows the locale'
 # the library of scripts, from the types: every function has a word of its own
 "$sg" help lua >"$t/out"
 is "$(grep -c '^  [a-z]*[.:][a-z_.]*(' "$t/out")" "$("$sg" help lua --json | grep -c '"args":"(')" 'help lua lists every function'
-is "$(grep '^  ' "$t/out" | grep -cvE '^  [^ ]+\([^)]*\) +[^ ]')" 0 'and says of each what it does'
+is "$(grep '^  [^ ]' "$t/out" | grep -cvE '^  [^ ]+\([^)]*\)( +[^ ]|$)')" 0 'and says of each what it does'
 unlike "$(cat "$t/out")" '^[^(]*[ ][^(]*\([^)]*$' 'none of its sentences leaves a parenthesis open'
 like "$("$sg" help lua box:exec)" '^box:exec\(cmd, o\)' 'one of them in full'
 like "$("$sg" help lua ExecOpts)" '^  timeout sg.Time\?' 'a table of options'
