@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { BEL = 7, CAN = 0x18, SUB = 0x1a, ESC = 0x1b };
+enum { BEL = 7, CAN = 0x18, SUB = 0x1a, ESC = 0x1b, DEL = 0x7f };
 
 struct run { /* of plain text, in the output that becomes shorter */
 	size_t from, to;
@@ -20,33 +20,45 @@ static size_t after_string(const char *p, size_t at, size_t len)
 	for (; at < len; at++) {
 		if (p[at] == BEL || p[at] == CAN || p[at] == SUB)
 			return at + 1;
-		if (p[at] == ESC && at + 1 < len && p[at + 1] == '\\')
-			return at + 2;
+		if (p[at] == ESC && at + 1 < len) /* ST, or the start of what cuts it off */
+			return p[at + 1] == '\\' ? at + 2 : at;
 	}
 	return len;
 }
 
-/* Behind the sequence that starts at @at; @len if it is not complete. @end: its last byte. */
-static size_t after_sequence(const char *p, size_t at, size_t len, char *end)
+/* Behind the arguments and the last byte of a CSI; @at: its first argument. */
+static size_t after_csi(const char *p, size_t at, size_t len, char *end)
 {
-	*end = 0;
-	if (p[at] != ESC)
-		return at + 1;
-	if (++at >= len)
-		return len;
-	if (p[at] && strchr("]P_^X", p[at]))
-		return after_string(p, at + 1, len);
-	if (p[at] != '[') {
-		while (at < len && p[at] >= ' ' && p[at] <= '/')
-			at++;
-		*end = at < len ? p[at] : 0;
-		return at < len ? at + 1 : len;
-	}
-	for (at++; at < len && (unsigned char)p[at] < 0x40; at++)
+	for (; at < len && ((unsigned char)p[at] < 0x40 || p[at] == DEL); at++)
 		if (p[at] == ESC || p[at] == CAN || p[at] == SUB)
 			return p[at] == ESC ? at : at + 1;
 	*end = at < len ? p[at] : 0;
 	return at < len ? at + 1 : len;
+}
+
+/* Behind the sequence that starts at @at; @len if it is not complete. @end: its last byte. Controls
+ * and bytes beyond ASCII don't end it: the emulator does the ones and passes over the others. */
+static size_t after_sequence(const char *p, size_t at, size_t len, char *end)
+{
+	bool bare = true; /* without an intermediate byte so far */
+	*end = 0;
+	if (p[at] != ESC)
+		return at + 1;
+	for (at++; at < len; at++) {
+		unsigned char c = (unsigned char)p[at];
+		if (c == ESC || c == CAN || c == SUB)
+			return c == ESC ? at : at + 1;
+		if (bare && c == '[')
+			return after_csi(p, at + 1, len, end);
+		if (bare && c && strchr("]P_^X", c))
+			return after_string(p, at + 1, len);
+		if (c >= '0' && c < DEL) {
+			*end = (char)c;
+			return at + 1;
+		}
+		bare = bare && !(c >= ' ' && c < '0');
+	}
+	return len;
 }
 
 /* The sequence <p, len> sets a color or another attribute of later text. */
@@ -71,12 +83,15 @@ static bool is_complete(const char *p, size_t len, char end)
 
 static void follow_margins(const char *p, size_t len, char end, bool *margins)
 {
-	bool csi = len > 2 && p[1] == '[';
-	if (csi && end == 'r' && p[2] != '?')
-		*margins = len > 3;
-	else if (csi && end == 's' && len > 3)
+	size_t at = 1; /* controls may follow the ESC */
+	while (at < len && ((unsigned char)p[at] < ' ' || (unsigned char)p[at] >= DEL))
+		at++;
+	bool csi = at + 1 < len && p[at] == '[', bare = at + 2 == len;
+	if (csi && end == 'r' && p[at + 1] != '?')
+		*margins = !bare;
+	else if (csi && end == 's' && !bare)
 		*margins = true;
-	else if (len == 2 && end == 'c')
+	else if (at + 1 == len && end == 'c')
 		*margins = false;
 }
 
