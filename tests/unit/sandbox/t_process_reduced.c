@@ -5,6 +5,45 @@
 #include <errno.h>
 #include <sched.h>
 #include <seccomp.h>
+#include <stddef.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+
+/* A socket of the host that has a name in no directory; @name_out: without the leading NUL. */
+static int host_abstract(char name_out[40])
+{
+	struct sockaddr_un a = { .sun_family = AF_UNIX };
+	snprintf(name_out, 40, "sandglass-test-%ld", (long)getpid());
+	memcpy(a.sun_path + 1, name_out, strlen(name_out));
+	int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	socklen_t len = (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + strlen(name_out));
+	if (fd >= 0 && (bind(fd, (struct sockaddr *)&a, len) < 0 || listen(fd, 4) < 0)) {
+		close(fd);
+		return -1;
+	}
+	return fd;
+}
+
+/* What Landlock alone keeps from it: modes and names would allow both. */
+static void kept_by_landlock(struct box *b, int abi)
+{
+	char name[40], file[] = "/tmp/sandglass-open-XXXXXX";
+	int host = host_abstract(name), fd = mkstemp(file);
+	ok(host >= 0 && fd >= 0 && write(fd, "open\n", 5) == 5 && fchmod(fd, 0644) == 0,
+	   "a file for all users, and a socket of the host");
+	CLEANUP(free_ptr) char *look = mem_printf("cat %s 2>/dev/null || echo no", file);
+	out_is(b, look, "no", "a file that every user may read can't be read");
+	CLEANUP(free_ptr) char *call = mem_printf("python3 -c 'import socket; s = socket.socket(socket.AF_UNIX); "
+						  "s.connect(\"\\0%s\"); print(\"in\")' 2>/dev/null || echo no", name);
+	if (abi >= 6)
+		out_is(b, call, "no", "an abstract socket of the host can't be reached");
+	else
+		skip(1, "no scopes in this kernel's Landlock");
+	close(host);
+	close(fd);
+	unlink(file);
+}
 
 static bool like_a_container(void)
 {
@@ -81,6 +120,7 @@ int main(void)
 					"|| echo no; ls /root 2>/dev/null || echo no",
 					repo);
 		out_is(b, reach, "no\nno\nno", "nothing else of the machine can be read or written");
+		kept_by_landlock(b, (int)json_int(result, "landlock", 0));
 	} else {
 		skip(1, "no landlock in this kernel");
 	}
