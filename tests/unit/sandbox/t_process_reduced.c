@@ -115,11 +115,13 @@ int main(void)
 	out_is(b, "echo x >$HOME/h; echo y >$TMPDIR/t; cat $HOME/h $TMPDIR/t", "x\ny",
 	       "home and temporary folder are private");
 	if (json_int(result, "landlock", 0) > 0) {
+		CLEANUP(free_ptr) char *made = mem_printf("/tmp/sandglass-made-%ld", (long)getpid());
 		CLEANUP(free_ptr)
-		char *reach = mem_printf("cat %s/src/a.c 2>/dev/null || echo no; (echo x >/tmp/sandglass-x) 2>/dev/null "
+		char *reach = mem_printf("cat %s/src/a.c 2>/dev/null || echo no; (echo x >%s) 2>/dev/null "
 					"|| echo no; ls /root 2>/dev/null || echo no",
-					repo);
+					repo, made);
 		out_is(b, reach, "no\nno\nno", "nothing else of the machine can be read or written");
+		unlink(made);
 		kept_by_landlock(b, (int)json_int(result, "landlock", 0));
 	} else {
 		skip(1, "no landlock in this kernel");
