@@ -10,13 +10,18 @@ static bool csi_bound_step(struct csi_bound *c, unsigned char byte)
 	bool argument = byte >= '0' && byte <= ';';
 	if (byte == ESC) {
 		c->at = CSI_AFTER_ESC;
+	} else if (byte == CAN || byte == SUB) {
+		c->at = CSI_OUTSIDE;
 	} else if (c->at == CSI_AFTER_ESC) {
-		c->at = byte == '[' ? CSI_INSIDE : CSI_OUTSIDE;
+		/* controls and bytes beyond ASCII leave libvterm where it is */
+		c->at = byte == '['		    ? CSI_INSIDE
+			: byte >= '0' && byte < DEL ? CSI_OUTSIDE
+						    : CSI_AFTER_ESC;
 		c->nr_separators = 0;
 	} else if (c->at == CSI_INSIDE && argument) {
 		c->nr_separators += byte >= ':' && c->nr_separators <= SEPARATORS_MAX;
 		return c->nr_separators > SEPARATORS_MAX;
-	} else if (byte == CAN || byte == SUB || (byte >= '@' && byte < DEL)) {
+	} else if (byte >= '@' && byte < DEL) {
 		c->at = CSI_OUTSIDE;
 	}
 	return false;
