@@ -40,7 +40,6 @@ static size_t after_csi(const char *p, size_t at, size_t len, char *end)
  * and bytes beyond ASCII don't end it: the emulator does the ones and passes over the others. */
 static size_t after_sequence(const char *p, size_t at, size_t len, char *end)
 {
-	bool bare = true; /* without an intermediate byte so far */
 	*end = 0;
 	if (p[at] != ESC)
 		return at + 1;
@@ -48,15 +47,14 @@ static size_t after_sequence(const char *p, size_t at, size_t len, char *end)
 		unsigned char c = (unsigned char)p[at];
 		if (c == ESC || c == CAN || c == SUB)
 			return c == ESC ? at : at + 1;
-		if (bare && c == '[')
+		if (c == '[')
 			return after_csi(p, at + 1, len, end);
-		if (bare && c && strchr("]P_^X", c))
+		if (c && strchr("]P_^X", c))
 			return after_string(p, at + 1, len);
 		if (c >= '0' && c < DEL) {
 			*end = (char)c;
 			return at + 1;
 		}
-		bare = bare && !(c >= ' ' && c < '0');
 	}
 	return len;
 }
