@@ -38,7 +38,7 @@ static void tell_event(struct told *t, const struct event *ev, const json_t *o)
 		t->again = ev->seq;
 	} else if (ev->kind == EV_ACTION_HELD && t->again && ev->action == t->again) {
 		CLEANUP(buf_release) struct buf line = BUF_INIT;
-		buf_printf(&line, "waits for approval%s%s: sandglass approve %llu -S %s\n",
+		buf_printf(&line, "pending approval%s%s: sandglass approve %llu -S %s\n",
 			   *why ? ", " : "", why, (unsigned long long)t->again,
 			   session_id(t->read));
 		cmd_print_safe(t->ctx->err, buf_cstr(&line), line.len, true);

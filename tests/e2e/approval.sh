@@ -266,8 +266,6 @@ wait_for 30 test -s "$t/lines"
 like "$(cat "$t/lines")" 'echo one.*ssh host.*end' 'a held command of several lines: the notification has all of it'
 is "$(wc -l <"$t/lines"),$(tr -d '\n' <"$t/lines" | LC_ALL=C tr -cd '\000-\037\177' | wc -c)" 1,0 'as one line without control characters'
 "$sg" stop --now -S "$id" >"$t/out" 2>&1
-"$sg" run -d several.lua --config 'cmd~".lua' </dev/null >"$t/out" 2>&1
-like "$?$(cat "$t/out")" '^3.*notify.when: column 5' 'one that is wrong is an error of the configuration'
-"$sg" run -d several.lua --config 'exit:0.lua' </dev/null >"$t/out" 2>&1
-like "$?$(cat "$t/out")" "^3.*notify.when: .*exit" 'so is what nobody knows beforehand'
+fails 'one that is wrong is an error of the configuration, with the column' '3 failed notify.when 5' "$sg" run -d several.lua --config 'cmd~".lua'
+fails 'so is what nobody knows beforehand' '3 failed notify.when exit' "$sg" run -d several.lua --config 'exit:0.lua'
 finish

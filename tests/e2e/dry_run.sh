@@ -36,11 +36,10 @@ close() {
 # the difference, shown and promoted
 begin ': held; echo out; echo err >&2; echo two >>a.txt; echo new >b.txt; exit 3'
 before=$(files)
-out=$("$sg" dry-run "$h" -S "$s" 2>&1)
+out=$("$sg" dry-run "$h" -S "$s" --json 2>&1)
 is $? 0 'preview'
-like "$out" 'exit 3 .*2 files \+2 -0' 'says exit status and sum'
-like "$out" 'M a.txt \+1 -0' 'and each file'
-like "$out" 'A b.txt \+1 -0' 'new ones, too'
+is "$(jq -r '.result | "\(.code) \(.files | length) \(.added) \(.removed)"' <<<"$out")" '3 2 2 0' 'has exit status and sum'
+is "$(jq -r '.result.files[] | "\(.op) \(.path) \(.added) \(.removed)"' <<<"$out" | sort | xargs)" 'A b.txt 1 0 M a.txt 1 0' 'and each file, new ones, too'
 is "$(files)" "$before" 'the box is what it was, byte for byte'
 is "$(held)" "$h" 'the action still waits'
 like "$("$sg" events "$s" --json | grep preview.started)" "\"cause\":$h,.*\"action\":$h" 'it is recorded under the action'
@@ -87,25 +86,23 @@ f=$(find "$HOME/.local/state/sandglass/box/$s"/"#"* -name tick | head -1)
 a=$(cat "$f") && sleep 0.4
 [ "$a" != "$(cat "$f")" ]
 ok $? 'it continues afterwards'
-out=$("$sg" apply "$h" -S "$s" 2>&1)
-is $? 1 'promote when the files have changed'
-like "$out" 'changed since the dry run' 'is refused with a line'
+fails 'promote when the files have changed is refused' '1 invalid dry run' "$sg" apply "$h" -S "$s"
 is "$(held)" "$h" 'and the action still waits'
 close 'a busy box'
 
 # daemons, the network, outside, limits
 begin ': held; echo x >d; setsid sleep 1000 & sleep 1000 &'
-out=$("$sg" dry-run "$h" -S "$s")
-like "$out" 'incomplete: it left processes running' 'daemons are said'
+out=$("$sg" dry-run "$h" -S "$s" --json)
+is "$(jq -r '.result | "\(.left > 0) \(.incomplete | index("procs") != null)"' <<<"$out")" 'true true' 'daemons are said'
 out=$("$sg" deny "$h" -S "$s" -m no 2>&1)
 wait_for 20 ended
 unlike "$("$sg" events "$s")" 'after: .*[.]/d' 'denied after a preview: nothing of it is there'
 like "$("$sg" events "$s")" 'the action is decided' 'its layer is dropped'
 begin ': held; python3 -c "import urllib.request as u; u.urlopen(\"http://example.org/\")"; bash -c "echo >/dev/tcp/192.0.2.1/80"' true net
-out=$("$sg" dry-run "$h" -S "$s")
-like "$out" 'incomplete: it tried to use the network' 'the network is off, which is reported'
-like "$out" 'connections refused: 1' 'with the refused connections'
-command -v python3 >/dev/null && like "$out" 'example.org:80' 'and the hosts it asked for'
+out=$("$sg" dry-run "$h" -S "$s" --json)
+is "$(jq '.result.incomplete | index("network") != null' <<<"$out")" true 'the network is off, which is reported'
+is "$(jq .result.net.refused <<<"$out")" 1 'with the refused connections'
+command -v python3 >/dev/null && is "$(jq -r '.result.net.hosts[] | "\(.host):\(.port)"' <<<"$out")" 'example.org:80' 'and the hosts it asked for'
 is "$(count action.requested)" 2 'none of it was an action'
 close 'the network'
 begin ': held; echo x >/usr/x; echo x >/etc/x; echo x >/tmp/x; echo h >~/h; rm -rf .git; ln -s /etc/passwd l'

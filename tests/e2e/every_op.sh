@@ -36,7 +36,7 @@ while IFS= read -r line; do
 	'not ok '*) ok 1 "${line#not ok }" ;;
 	esac
 done <"$t/said"
-like "$("$sg" events "$id" 2>&1)" 'session ended: successful' 'and is successful'
+is "$("$sg" events "$id" --json | jq -r 'select(.kind == "session.end") | .body.ok')" true 'and is successful'
 # the list is that of wire/host.h as the table has it
 want=$(sed -n 's/^	{ "\([a-z.]*\)", op_.*/\1/p' "$here/../../src/ops/op_table.c" | grep -v '^mcp\.\|^proxy\.\|^inner\.' | LC_ALL=C sort | tr '\n' ' ') # mcp.sh, inside.sh and inside_control.sh call those
 got=$(sed -n 's/^asked //p' "$t/said" | grep -v '^nonsense$' | LC_ALL=C sort | tr '\n' ' ')

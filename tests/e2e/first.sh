@@ -86,7 +86,7 @@ events >"$t/out"
 like "$(git -C "$t/origin.git" show fix:words.c 2>&1)" '!s\[1\]' 'the fix has arrived at the remote'
 is "$(git -C "$repo" status --porcelain)" '' "the user's working files were not touched"
 is "$(git -C "$repo" symbolic-ref --short HEAD)" main "nor was the user's branch"
-like "$("$sg" events "$id" 2>&1)" 'session ended: successful' 'and says that it was successful'
+is "$("$sg" events "$id" --json | jq -r 'select(.kind == "session.end") | "\(.body.ok) \(.body.status)"')" 'true 0' 'and says that it was successful'
 is "$("$sg" events "$id" | grep -c ' host\.\(frame\|call\|module\)')" 0 'what its script asked for and was told is not in the way'
 is "$("$sg" events "$id" -n 20 | wc -l)" 20 'the last 20 are 20 that are shown'
 like "$("$sg" events "$id" --all)" ' host\.call ' 'nor lost'

@@ -20,7 +20,7 @@ wait_for 30 stands
 ok $? "a session that is paused before its first action"
 like "$("$sg" ls)" "^$id +running .* one\$" "ls: it runs, and nothing is held"
 like "$("$sg" ls --json)" '"held":0,"asks":0' "nor in its JSON"
-like "$("$sg" ls --waiting 2>&1)" 'no pending approvals' "ls --waiting: nothing"
+is "$("$sg" ls --waiting --json | wc -l)" 0 "ls --waiting: nothing"
 like "$("$sg" </dev/null)" "^$id running  one\$" "sandglass without a word: it runs"
 like "$("$sg" show "$id" --handoff)" "PENDING APPROVAL: nothing" "the handover: nothing waits"
 like "$("$sg" show "$id" --handoff)" "PAUSED .*\(1\)" "but for somebody who lets it go on"

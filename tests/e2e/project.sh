@@ -42,7 +42,7 @@ of() { printf '%s\n' "$ev" | grep "\"kind\":\"$1\""; }
 run
 is $status 0 'a project that nobody has trusted is worked on'
 unlike "$said" 'Use tabs|How to greet' 'but says nothing to the agent'
-like "$(of super.warn)" "AGENTS.md' was not used: it is not trusted.*sandglass trust" 'the warning names the command to use'
+like "$(of super.warn)" "AGENTS.md'.*sandglass trust" 'the warning names the file and the command to use'
 like "$(of agent.instructions)" '"files":\[\],"left_out":\[\{"path":"AGENTS.md","why":"not trusted"\},\{"path":".agents/skills/greet/SKILL.md"' 'the record says what was left out'
 like "$said" "no tool 'skill'" 'skills have no tool of their own'
 

@@ -94,13 +94,14 @@ in_it "$sg" run "$t/try.lua" --accept reduced --policy "$t/policy.lua" --hold 'c
 run=$!
 wait_for 60 is_held
 h=$(held)
-out=$("$sg" dry-run "$h" 2>&1)
+out=$("$sg" dry-run "$h" --json 2>"$t/err")
 is $? 0 'a preview where the workspace is a copy'
-like "$out" 'exit 3 .*4 files \+3 -1' 'says exit status and sum'
-like "$out" 'M f \+1 -0' 'each file, against what the box has now'
-like "$out" 'D /home/agent/h0' 'home counts'
-like "$out" 'incomplete: it wrote to /tmp' 'its /tmp is not kept'
-like "$out" 'incomplete: .*no network.* show whether' "the report names this level's blindness for network use"
+is "$(jq -r '.result | "\(.code) \(.files | length) \(.added) \(.removed)"' <<<"$out")" '3 4 3 1' 'has exit status and sum'
+is "$(jq -r '.result.files[] | select(.path == "f") | "\(.op) \(.added) \(.removed)"' <<<"$out")" 'M 1 0' 'each file, against what the box has now'
+is "$(jq -r '.result.files[] | select(.op == "D") | "\(.repo) \(.path)"' <<<"$out")" ':home h0' 'home counts'
+out=$(jq -r '.result.incomplete[]' <<<"$out")
+like "$out" '^tmp$' 'its /tmp is not kept'
+like "$out" '^blind$' "the report names this level's blindness for network use"
 is "$(held)" "$h" 'the action still waits'
 first=$("$sg" events try --json | grep -m1 '"kind":"action.requested"' | grep -oE '"seq":[0-9]+' | grep -oE '[0-9]+')
 out=$("$sg" repeat "$first" 2>&1)

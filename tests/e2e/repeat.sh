@@ -42,7 +42,7 @@ like "$(cat err)" 'the run lacks: environment values' "values that the recording
 like "$out" 'stdout +differs from line 5' "compared"
 "$sg" repeat "$id#$three" >again 2>err &
 redo=$!
-waits() { grep -q "waits for approval" err; }
+waits() { grep -q "sandglass approve [0-9]* -S" err; }
 wait_for 20 waits
 ok $? "a second run reports its pending approval"
 like "$(cat err)" "sandglass approve [0-9]+ -S $id" "and what to type"
