@@ -7,8 +7,8 @@
 --   auth = { "Authorization: Bearer {key}" }
 --       headers of every request; {NAME of env} is filled in outside
 --   keyless = "loopback"
---       At http://127.0.0.1, a missing key is no error: requests have no auth, and host.keyless is
---       true.
+--       At http://127.0.0.1, the key may be missing: requests then have no auth, and host.keyless
+--       is true.
 --   login = "kubeconfig"
 --       (shipped plugins only) Used when the options name a context, or when no key is set. The
 --       request is authorized as kubectl does it, without auth. host.login is { url, server,

@@ -194,7 +194,7 @@ static struct job *job_to_end(struct slot *s)
 	return j;
 }
 
-/* A process that a script left running: it ends with its sandbox, which is no failure. */
+/* A process that a script left running: it ends with its sandbox, that isn't a failure. */
 static bool ends_with_box(const struct job *j, enum action_end end)
 {
 	const struct action_spec *spec = action_spec(j->action);

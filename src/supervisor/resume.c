@@ -175,7 +175,7 @@ static void settle_boxes(struct resume *r, uint64_t box)
 		r->box[i].settled |= !box || r->box[i].id == box;
 }
 
-/* A resume died before its script continued: what it has recorded of the files counts for nothing,
+/* A resume died before its script continued: its records of the files count for nothing,
  * for the effects of interrupted actions may be part of it. */
 static void undo_unsettled(struct resume *r)
 {
