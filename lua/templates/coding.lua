@@ -1,4 +1,5 @@
--- @NAME@.lua: your own agent; the box is its tool. Keys and this file stay outside, a change takes effect at once.
+-- @NAME@.lua: your own agent; the sandbox is its tool.
+-- Keys and this file stay outside. A change takes effect at once.
 --   sandglass run @NAME@.lua -- "Make the tests pass"
 --   sandglass run @NAME@.lua --model anthropic:sonnet -- --repo ~/project --test "make test" "Accept empty input"
 -- Without a model it plays @NAME@.script.lua: no key, no cost, the same every time.
@@ -9,14 +10,15 @@ local sg = require "sandglass"
 local a = sg.args { repo = "", test = "true", "task?" }
 local task = a.task or "Write a file notes.txt that says hello."
 
--- The box: a copy on write of the repository, no network. Nothing leaves it before merge below.
+-- The sandbox: a copy on write of the repository, no network. Nothing leaves it before merge below.
 local box <close> = sg.sandbox {
   repo = a.repo ~= "" and a.repo or nil,
   net = "none",
   limits = { mem = "1G", pids = 256 },
 }
 
--- The agent loop. Every call of a tool passes the policy, is recorded, and can be held, edited or denied by a user.
+-- The agent loop. Each tool call is checked against policy and recorded.
+-- You can hold, edit, or deny it.
 local r, err = sg.agent.run {
   task = task,
   box = box,
