@@ -126,42 +126,81 @@ static int put_queue(const struct overlay_facts *f, int row, struct buf *out)
 	return row;
 }
 
+/* As many keys as the width holds: help and the way back always. */
+static void put_keys(const struct overlay_facts *f, struct buf *out)
+{
+	static const char *const keys[] = { "d detach",	 "y approve", "n deny..", "a queue",
+					    "f console", "v file..",  "s status" };
+	static const char last[] = "  ? help  Esc back";
+	size_t width = sizeof(last) - 1;
+	for (size_t i = 0; i < ARRAY_LEN(keys); i++) {
+		width += 2 + strlen(keys[i]);
+		if (width > (size_t)f->cols)
+			break;
+		buf_printf(out, "%s%s", i ? "  " : " ", keys[i]);
+	}
+	buf_puts(out, last);
+}
+
+/* The end of what is being typed, as much as the row holds beside what it says. */
+static const char *typed_end(const struct overlay_facts *f)
+{
+	enum { SAYS = 64, LEAST = 12 };
+	size_t len = strlen(f->typing), most = LEAST;
+	if (f->cols > SAYS + LEAST)
+		most = (size_t)f->cols - SAYS;
+	const char *at = f->typing + (len > most ? len - most : 0);
+	while (((unsigned char)*at & 0xc0) == 0x80)
+		at++;
+	return at;
+}
+
+enum { HELP_ROWS = 5 };
+
+static int put_help(const struct overlay_facts *f, int row, struct buf *out)
+{
+	static const char *const help[HELP_ROWS - 1] = {
+		" d  detach; 'sandglass attach' returns   a  what is pending approval",
+		" y  approve the oldest of this agent     n  deny it, with a reason",
+		" f  the console of the session           s  status in the window title",
+		" v  copy a file of the host into the sandbox, and type its path",
+	};
+	CLEANUP(buf_release) struct buf twice = BUF_INIT;
+	char prefix[16];
+	prefix_keys_name(f->prefix, prefix);
+	for (size_t i = 0; i < ARRAY_LEN(help); i++)
+		overlay_put_row(f, row++, ";44;97", help[i], out);
+	buf_printf(&twice, " %s once more  types %s", prefix, prefix);
+	overlay_put_row(f, row++, ";44;97", buf_cstr(&twice), out);
+	return row;
+}
+
 void overlay_paint(const struct overlay_facts *f, struct buf *out)
 {
-	static const char *const help[] = {
-		" d  detach; the agent runs on, 'sandglass attach' comes back    a  pending approvals of the session",
-		" y  approve the oldest one of this agent    n  deny it, with a reason    f  the console (fleet)",
-		" s  status in the window title on or off    v  copy a file of the host into the sandbox and type its path",
-	};
 	CLEANUP(buf_release) struct buf line = BUF_INIT, keys = BUF_INIT;
-	char prefix[16];
 	size_t waiting = overlay_waiting(f->state, 0);
 	int extra = f->queue  ? (int)(waiting > QUEUE_ROWS ? QUEUE_ROWS
 				      : waiting		   ? waiting
 							   : 1)
-		    : f->help ? 3
+		    : f->help ? HELP_ROWS
 			      : 0;
 	int row = f->rows - 1 - extra < 1 ? 1 : f->rows - 1 - extra;
-	prefix_keys_name(f->prefix, prefix);
 	overlay_line(f, &line);
 	overlay_put_row(f, row++, ";7", buf_cstr(&line), out);
-	for (size_t i = 0; f->help && !f->queue && i < 3; i++)
-		overlay_put_row(f, row++, ";44;97", help[i], out);
 	if (f->queue)
 		row = put_queue(f, row, out);
+	else if (f->help)
+		row = put_help(f, row, out);
 	if (f->typing && f->denying)
 		buf_printf(&keys, " deny #%" PRIu64 ", reason: %s_   Enter denies, Esc goes back",
-			   f->denying, f->typing);
+			   f->denying, typed_end(f));
 	else if (f->typing)
 		buf_printf(
 			&keys,
 			" file of the host: %s_   Enter copies it into the sandbox, Esc goes back",
-			f->typing);
+			typed_end(f));
 	else
-		buf_printf(
-			&keys,
-			" d detach  a queue  y approve  n deny..  s status  f fleet  v paste file  %s sends it  ? help  Esc back",
-			prefix);
+		put_keys(f, &keys);
 	overlay_put_row(f, row, ";7", buf_cstr(&keys), out);
 	buf_puts(out, "\x1b[0m");
 }
