@@ -76,7 +76,8 @@ to e 'type \x1cv' >/dev/null
 is "$(to e 'wait file of the host 30')" ok "a file of the host can be named"
 to e "type $t/from host.txt\\r" >/dev/null
 wait_for 30 sh -c '"$1" events "$2" --json | grep "\"kind\":\"action.ended\"" | grep -q "\"put\|host_bytes\|bytes"' - "$sg" "$s"
-sleep 0.3
+overlay_closed() { to e modes | grep -q 'kitty [1-9]'; }
+wait_for 30 overlay_closed
 to e 'type \r' >/dev/null
 is "$(to e 'wait /tmp/from host.txt is there 30')" ok "it is there, and its path is typed"
 is "$(events "$s" | grep '"kind":"action.requested"' | grep -c '"kind":"put"')" 1 "it went in as an action"
@@ -89,6 +90,14 @@ timeout 30 "$sg" stop -S "$s" >/dev/null 2>&1
 wait_for 30 sh -c '! "$1" ls --json | grep -q "\"live\":true"' - "$sg"
 "$sg" verify "$s" >/dev/null 2>&1
 ok $? "the recording verifies"
+
+# --- an attached one that ends ---
+ended=$("$sg" run -i -d -- sh -c 'echo ready; read -r line; echo "$line" >made')
+screen x "$sg" attach "$ended"
+is "$(to x 'wait ready 60')" ok "a program that was started in the background"
+to x 'type done\r' >/dev/null
+is "$(to x "wait sandglass merge $ended 60")" ok "ends, and attach says how to merge its files"
+to x end >/dev/null
 
 # --- its screen afterwards ---
 shown() { timeout 30 "$sg" replay "$1" --screen --view terminal --size 110x40 ${2:+--at "$2"} 2>/dev/null | sed -n '3,31p' | sed 's/ *$//'; }

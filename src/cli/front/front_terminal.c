@@ -12,11 +12,12 @@
 #include "cli/lib/cmd_priv.h"
 #include "cli/lib/config.h"
 #include "cli/front/front_line.h"
+#include "sessions/unmerged.h"
 #include "terminal/prefix_keys.h"
 #include "terminal/terminal_view.h"
 #include "ui/term/foreground.h"
 
-enum { COME_POLL_MS = 200, END_MS = 20000, END_POLL_MS = 20 };
+enum { COME_POLL_MS = 200, END_MS = 20000, PERHAPS_MS = 2000, END_POLL_MS = 20 };
 
 struct coming {
 	struct cmd_ctx *ctx;
@@ -118,12 +119,17 @@ static int front_terminal_prefix_of(struct cmd_ctx *ctx)
 	return prefix ? prefix : '\\' - '@';
 }
 
+static void await_end(struct session *s, int most_ms)
+{
+	for (int ms = 0; session_live(s) && ms < most_ms; ms += END_POLL_MS)
+		poll(NULL, 0, END_POLL_MS);
+}
+
 /* The session of one program ends with it, after its files have been looked at. */
 static int session_status(struct cmd_ctx *ctx, struct session *s, int status)
 {
 	CLEANUP(buf_release) struct buf why = BUF_INIT;
-	for (int ms = 0; session_live(s) && ms < END_MS; ms += END_POLL_MS)
-		poll(NULL, 0, END_POLL_MS);
+	await_end(s, END_MS);
 	int own = session_live(s) ? status : front_status(s, &why);
 	if (own && why.len) {
 		fprintf(ctx->err, "sandglass: ");
@@ -150,7 +156,11 @@ static int use_terminal(struct cmd_ctx *ctx, struct control_client *c, struct se
 		return cmd_fail(ctx, &err);
 	switch ((enum terminal_end)end) {
 	case TERMINAL_ENDED:
-		return w->o->own ? session_status(ctx, s, status) : status;
+		if (w->o->own) /* who started it reports its unmerged files */
+			return session_status(ctx, s, status);
+		await_end(s, PERHAPS_MS); /* other agents may keep it running */
+		unmerged_tell(ctx, session_path(s));
+		return status;
 	case TERMINAL_DETACHED:
 		fprintf(ctx->err,
 			"sandglass: %s continues; 'sandglass attach %s' returns, 'sandglass stop -S %s' ends it\n",
