@@ -16,6 +16,7 @@ static size_t skip_string(const char *s, size_t n, size_t i)
 
 struct words {
 	struct buf *out;
+	size_t most; /* spaces stop here: a short sequence must not fill the memory */
 	long column; /* of the cursor, from 0, as far as the bytes tell; wide characters count as 1 */
 };
 
@@ -31,7 +32,7 @@ static void words_put(struct words *w, char c)
 
 static void words_right(struct words *w, long columns)
 {
-	for (long k = 0; k < columns && k < RIGHT_MAX; k++)
+	for (long k = 0; k < columns && k < RIGHT_MAX && w->out->len < w->most; k++)
 		words_put(w, ' ');
 }
 
@@ -77,7 +78,7 @@ static size_t take_escape(const char *s, size_t n, size_t i, struct words *w)
 
 void screen_words(const char *bytes, size_t len, struct buf *out)
 {
-	struct words w = { .out = out };
+	struct words w = { .out = out, .most = out->len + 2 * len + RIGHT_MAX };
 	for (size_t i = 0; i < len;) {
 		unsigned char c = (unsigned char)bytes[i];
 		if (c == ESC) {
