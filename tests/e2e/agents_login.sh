@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# Real agents from npm with their maker's subscription login, in their own interface and a sandbox without a network: the prompt is there
-# without a dialog, calls are answered in the overlay, from another terminal, and in the agent's own dialog, and the reasons reach its model.
-# The vendor's server sees the token; the sandbox, the recording, and the screen don't.
+# Real agents from npm (AGENTS='claude pi': only these) with their maker's subscription login, in their own interface and a sandbox without a
+# network: the prompt is there without a dialog, calls are answered in the overlay, from another terminal, and in the agent's own dialog, and the
+# reasons reach its model. The vendor's server sees the token; the sandbox, the recording, and the screen don't.
 . "$(dirname "$0")/lib.sh"
 need_boxes
 need tmux

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# The real agents from npm in their own interface, each in a sandbox without a network, with a scripted model behind the proxy: the prompt
-# is there without a dialog, one call is approved over the interface and one denied from another terminal, and the key is nowhere.
+# The real agents from npm (AGENTS='claude pi': only these) in their own interface, each in a sandbox without a network, with a scripted model
+# behind the proxy: the prompt is there without a dialog, one call is approved over the interface and one denied from another terminal, and the
+# key is nowhere.
 . "$(dirname "$0")/lib.sh"
 need_boxes
 need tmux

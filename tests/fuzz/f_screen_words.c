@@ -1,4 +1,4 @@
-/* Output of terminal programs as words: no controls come out, and no more than a few times the bytes. */
+/* Output of terminal programs as words: no controls come out, and at most a few times the bytes. */
 #include <assert.h>
 #include <stdint.h>
 

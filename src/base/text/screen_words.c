@@ -17,7 +17,7 @@ static size_t skip_string(const char *s, size_t n, size_t i)
 struct words {
 	struct buf *out;
 	size_t most; /* spaces stop here: a short sequence must not fill the memory */
-	long column; /* of the cursor, from 0, as far as the bytes tell; wide characters count as 1 */
+	long column; /* of the cursor, from 0, as far as the bytes tell */
 };
 
 static void words_put(struct words *w, char c)
