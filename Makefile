@@ -207,6 +207,8 @@ $B/tests/%: $B/test-objs/unit/%.o $$(call lib,$$(LINK_$$(subst /,,$$(dir $$*))))
 $(filter $B/tests/sandbox/% $B/tests/launcher/% $B/tests/keeper/% $B/tests/app/%,$(UNIT_BIN)): | \
 	$B/sandglass-launcher $B/sandglass-keeper $B/sandglass-guest.gz
 $(filter $B/tests/app/%,$(UNIT_BIN)): | $B/sandglass-host
+# tests that take the place of the Lua host
+$B/tests/app/t_op_%: LDFLAGS_ALL += -Wl,--wrap=luahost_answer
 
 .PHONY: t unit
 t: $B/tests/$(T)
