@@ -52,7 +52,7 @@ is $? 2 "a part without a word about it is refused"
 "$sg" approve "$what" </dev/null >out 2>&1
 [ $? -ne 0 ]
 ok $? "it cannot be approved over the head of who left something"
-like "$(cat out)" 'undecided in the review' "and says so"
+like "$(cat out)" 'rejected in the review' "and says so"
 "$sg" approve "$what" "$what" --json </dev/null >out 2>&1
 is "$(grep -o '"failed":\[{"action":[0-9]*' out | grep -c "${what##*#}")" 1 "nor as one of several"
 "$sg" approve "$what" --path c.txt --hunks a.txt:1,9 </dev/null >out 2>&1
@@ -77,6 +77,26 @@ ok $? "a rule that allows merges does not replace the review"
 wait_for 10 sh -c "! '$sg' ls --json | grep -q running"
 like "$(notes)" 'taken=a.txt,c.txt,d.txt left= ' "approved without a choice: all of it"
 is "$(git -C repo show all:d.txt)" no "is merged"
+
+# the only change is rejected, then rolled back: there is no rejected part any longer, and the merge ends
+cat >back.lua <<'L'
+local sg = require "sandglass"
+local box = sg.sandbox { repo = "repo", name = "work" }
+assert(box:run "sed -i 's/^line 5$/line FIVE/' a.txt")
+local ev, m = box:merge { mode = "branch", branch = "back", review = true }
+sg.note(ev and ("taken=" .. #m.taken) or ("refused: " .. m.msg))
+L
+begin back.lua
+"$sg" review reject -S "$id" --hunks a.txt:1 </dev/null >out 2>&1
+"$sg" approve "$what" </dev/null >out 2>&1
+is "$? $(grep -c 'rejected in the review' out)" '1 1' "the only change is rejected: the merge isn't approved"
+start=$("$sg" events "$id" --json | sed -n 's/.*"seq":\([0-9]*\).*"kind":"snapshot.taken".*/\1/p' | head -1)
+"$sg" rollback "$start" -S "$id" </dev/null >out 2>&1
+is "$?" 0 "it is rolled back"
+"$sg" approve "$what" </dev/null >out 2>&1
+is "$?" 0 "then the merge is approved"
+wait_for 10 sh -c "! '$sg' ls --json | grep -q running"
+like "$(notes)" 'taken=0' "and brings nothing"
 
 begin r.lua -- --branch=not
 "$sg" deny "$what" -m 'not like this' </dev/null >out 2>&1

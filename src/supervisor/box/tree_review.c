@@ -272,6 +272,30 @@ int trees_pick_command(const struct tree_request *rq, const json_t *opts, json_t
 	return rc;
 }
 
+/* Does the sandbox still change the file of a rejected part? A rollback may have restored it. */
+static bool part_stays(const struct trees *t, const char *key)
+{
+	size_t len = (size_t)(strrchr(key, ':') - key);
+	for (size_t i = 0; i < t->nr_layers; i++) {
+		const char *name = t->layer[i].name;
+		size_t skip = *name ? strlen(name) + 1 : 0;
+		if (skip &&
+		    (len <= skip || memcmp(key, name, skip - 1) != 0 || key[skip - 1] != '/'))
+			continue;
+		if (ws_touched(t->layer[i].ws, key + skip, len - skip))
+			return true;
+	}
+	return false;
+}
+
+static size_t rejected_parts(const struct trees *t, const struct review *r)
+{
+	size_t nr = 0;
+	for (size_t i = 0; i < r->left.nr; i++) /* a worker may be changing the state: all stay */
+		nr += t->running || part_stays(t, r->left.item[i]);
+	return nr;
+}
+
 /* --- a merge that waits for them -------------------------------------------------------------- */
 
 int trees_review_approve(const struct tree_request *rq, uint64_t action, const json_t *opts,
@@ -289,11 +313,12 @@ int trees_review_approve(const struct tree_request *rq, uint64_t action, const j
 	if (!t)
 		return 0; /* not of a merge: nothing to do here */
 	struct review *r = review_of(t);
-	if (!named && r->left.nr)
+	size_t rejected = named ? 0 : rejected_parts(t, r);
+	if (rejected)
 		return err_set(
 			err, ERR_INVALID,
-			"%zu %s undecided in the review\nDecide there, or name the accepted parts with --path and --hunks.",
-			r->left.nr, r->left.nr == 1 ? "part is" : "parts are");
+			"%zu %s rejected in the review\nName the accepted parts with --path and --hunks, or deny the merge.",
+			rejected, rejected == 1 ? "part is" : "parts are");
 	forget_pick(r);
 	if (pick_opts(&r->got.pick, opts, err) < 0) {
 		forget_pick(r);
