@@ -6,6 +6,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "cli/merge_aim.h"
 #include "cli/lib/cmd_priv.h"
 #include "phrase/describe.h"
 #include "cli/lib/config.h"
@@ -208,6 +209,21 @@ static int take_aim_word(struct cmd_ctx *ctx, struct aim *a, const char *word, s
 	return 0;
 }
 
+/* Nothing is named, and sessions run that may have nothing to do with this. undo of a single one
+ * that runs takes back more than merges: that session decides. */
+static int aim_by_work(struct cmd_ctx *ctx, struct aim *a, size_t live, struct err *err)
+{
+	bool undo = !strcmp(ctx->command->name, "undo");
+	size_t others = 0;
+	if (!live || cmd_word(ctx, 0) || a->session || (undo && live == 1))
+		return 0;
+	int rc = merge_aim_choose(ctx->sessions, undo, &a->session, &others, err);
+	if (rc > 0 && (live > 1 || others) && !ctx->quiet)
+		fprintf(ctx->err, "sandglass: %s: session %s, the newest with %s\n",
+			ctx->command->name, a->session, undo ? "a merge to undo" : "unmerged work");
+	return rc < 0 ? -1 : 0;
+}
+
 static int take_aim(struct cmd_ctx *ctx, struct aim *a, struct err *err)
 {
 	const char *word = cmd_word(ctx, 0), *in = cmd_opt(ctx, "in");
@@ -218,6 +234,10 @@ static int take_aim(struct cmd_ctx *ctx, struct aim *a, struct err *err)
 		if (take_aim_word(ctx, a, cmd_word(ctx, i), err) < 0)
 			return -1;
 	int rc = control_list(&live, err);
+	if (rc == 0 && aim_by_work(ctx, a, live.nr, err) < 0) {
+		strv_release(&live);
+		return -1;
+	}
 	CLEANUP(free_ptr) char *before_hash = session_in_word(word);
 	const char *named = a->session ? a->session : before_hash;
 	bool maybe = rc == 0 && (named || !live.nr);

@@ -1,0 +1,46 @@
+. "$(dirname "$0")/lib.sh"
+sg=$SANDGLASS
+need jq
+need_boxes
+cd "$t" || exit 1
+export SANDGLASS_SESSIONS=$t/sessions
+trap end_all EXIT
+for repo in one two; do
+	git init -q $repo
+	echo $repo >$repo/a.txt
+	git -C $repo add -A
+	git -C $repo commit -qm base
+	cat >$repo.lua <<-L
+		local sg = require "sandglass"
+		local box = sg.sandbox { repo = "$repo", name = "$repo" }
+		assert(box:run(sg.args { work = "true" }.work))
+		sg.ask { text = "continue?", choices = { "yes" } }
+	L
+done
+begin() { # script, work: a session that waits; sets id
+	id=$("$sg" run -d "$1.lua" -- --work "$2" 2>out)
+	wait_for 30 sh -c "'$sg' ls --waiting | grep -q '^$id#'"
+}
+begin one 'echo new >a.txt'
+first=$id
+begin two true
+"$sg" merge --apply >out 2>err
+is "$? $(cat one/a.txt) $(grep -c "$first" err)" '0 new 1' 'of two running sessions, merge takes the one with unmerged work and names it'
+"$sg" undo >out 2>err
+is "$? $(cat one/a.txt) $(grep -c "$first" err)" '0 one 1' 'and undo the one with a merge'
+begin two 'echo new >a.txt'
+second=$id
+"$sg" merge --apply >out 2>err
+is "$? $(cat one/a.txt) $(cat two/a.txt) $(grep -c "$second" err)" '0 one new 1' 'sessions of two repositories: the newest'
+begin one 'echo other >a.txt'
+"$sg" merge --apply >out 2>err
+is "$? $(cat one/a.txt) $(grep -c "$first" err) $(grep -c "$id" err)" '2 one 1 1' 'two sessions of one repository with unmerged work: it names both'
+"$sg" merge --apply --in "$id" >out 2>err
+is "$? $(cat one/a.txt)" '0 other' 'and takes the one that you name'
+"$sg" stop --now -S "$first" >out 2>&1
+"$sg" stop --now -S "$id" >out 2>&1
+"$sg" stop --now -S "$second" >out 2>&1
+wait_for 30 sh -c "[ \$('$sg' ls --live --json | grep -c '\"live\":true') = 1 ]"
+"$sg" merge --to kept >out 2>err
+is "$? $(git -C one show kept:a.txt)" '0 new' 'a running session without work: the newest that has ended with some'
+finish
