@@ -66,7 +66,7 @@ static void text_branches_left(const json_t *body, struct buf *out)
 		const json_t *b = json_array_get(list, i);
 		const char *why = json_str(b, "why", "");
 		buf_printf(out, "%s %s%s%s%s",
-			   i ? "," : "\n  branches that are not merged:", json_str(b, "name", ""),
+			   i ? "," : "\n  branches that are not merged:", json_str(b, "name", "?"),
 			   *why ? " (" : "", why, *why ? ")" : "");
 	}
 }

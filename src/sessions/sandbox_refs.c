@@ -1,298 +1,102 @@
 #include "sessions/sandbox_refs.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/mem.h"
 #include "base/paths.h"
+#include "base/text/utf8.h"
 #include "sandbox/workspace/loose.h"
 #include "sandbox/workspace/tree.h"
+#include "sessions/git_seen.h"
 #include "sessions/submodule.h"
 
-enum { REFS_TEXT_MAX = 16 << 20, OBJECT_MAX = 64 << 20, OBJECTS_MAX = 200000 };
+/* A sandbox's history can be made up to take forever: these are for all its branches together. */
+enum { OBJECT_MAX = 8 << 20, OBJECTS_MAX = 200000, BYTES_MAX = 256 << 20, REFS_MAX = 1000 };
 
-struct named_id {
-	char *name;
-	struct object_id id;
-};
-struct id_list {
-	struct named_id *item;
-	size_t nr, cap;
-};
-/* A git object that the sandbox has made. */
-struct made_object {
-	struct object_id id, blob;
-	unsigned walk; /* of the newest walk that has come by */
-	bool of_head;  /* HEAD leads to this commit */
-};
-/* One repository of the sandbox. */
-struct git_seen {
-	char *gitdir;
-	struct id_list now, base; /* heads and stashes */
-	struct id_list remote;	  /* what a remote has, too */
-	struct made_object *made;
-	size_t nr, cap;
-	struct object_id log_head, head; /* null: untouched */
-	char *head_ref;
-	bool packs;
-};
-struct refs_reader {
-	const struct ws_store *st;
-	struct git_seen *seen;
-	size_t nr, cap;
-	bool base; /* the tree that is read is what was there before */
-	unsigned walk;
-};
-
-/* --- what the trees hold --- */
-
-static bool is_git_place(const char *p)
-{
-	return !strncmp(p, "refs/", 5) || !strncmp(p, "objects/", 8) || !strncmp(p, "logs/", 5) ||
-	       !strcmp(p, "HEAD") || !strcmp(p, "packed-refs");
-}
-
-/* How many bytes of @path are the repository's own directory; 0: it isn't in one. */
-static size_t gitdir_len(const char *path)
-{
-	const char *git = NULL;
-	for (const char *p = path; p && *p && !git; p = strchr(p, '/') ? strchr(p, '/') + 1 : NULL)
-		if (!strncmp(p, ".git/", 5))
-			git = p + 4;
-	if (!git)
-		return 0;
-	if (strncmp(git, "/modules/", 9) != 0)
-		return is_git_place(git + 1) ? (size_t)(git - path) : 0;
-	for (const char *p = strchr(git + 9, '/'); p; p = strchr(p + 1, '/'))
-		if (is_git_place(p + 1))
-			return (size_t)(p - path);
-	return 0;
-}
-
-static struct git_seen *seen_of(struct refs_reader *r, const char *path, size_t len)
-{
-	for (size_t i = 0; i < r->nr; i++)
-		if (strlen(r->seen[i].gitdir) == len && !memcmp(r->seen[i].gitdir, path, len))
-			return &r->seen[i];
-	GROW(r->seen, r->nr, r->cap);
-	r->seen[r->nr] = (struct git_seen){ .gitdir = mem_strndup(path, len) };
-	return &r->seen[r->nr++];
-}
-
-/* A ref's own file (@loose) counts before its line among the packed ones. */
-static void id_list_put(struct id_list *l, const char *name, const struct object_id *id, bool loose)
-{
-	for (size_t i = 0; i < l->nr; i++)
-		if (!strcmp(l->item[i].name, name)) {
-			if (loose)
-				l->item[i].id = *id;
-			return;
-		}
-	GROW(l->item, l->nr, l->cap);
-	l->item[l->nr++] = (struct named_id){ mem_strdup(name), *id };
-}
-
-static bool refs_text(const struct refs_reader *r, const struct object_id *id, struct buf *out)
-{
-	enum object_type type;
-	struct err none = ERR_INIT;
-	return r->st->get(r->st->self, id, &type, out, &none) == 0 && out->len < REFS_TEXT_MAX &&
-	       !memchr(buf_cstr(out), 0, out->len);
-}
-
-/* "ID NAME" lines. */
-static void see_packed(struct git_seen *g, struct id_list *l, char *text)
-{
-	for (char *line = text, *next; line && *line; line = next) {
-		struct object_id id;
-		next = strchr(line, '\n');
-		if (next)
-			*next++ = 0;
-		if (strlen(line) < 42 || line[40] != ' ')
-			continue;
-		line[40] = 0;
-		if (!object_parse(line, &id))
-			continue;
-		if (!strncmp(line + 41, "refs/heads/", 11))
-			id_list_put(l, line + 41, &id, false);
-		else if (!strncmp(line + 41, "refs/remotes/", 13))
-			id_list_put(&g->remote, line + 41, &id, false);
-	}
-}
-
-/* The newest entry of a log, or with @all each of them, the newest first. */
-static void see_log(char *text, struct object_id *newest, struct id_list *all)
-{
-	size_t nr = 0;
-	for (char *end = text + strlen(text); end > text;) {
-		char *line = end - 1;
-		struct object_id id;
-		char hex[41] = "", name[32];
-		while (line > text && line[-1] != '\n')
-			line--;
-		if (end - line > 82)
-			memcpy(hex, line + 41, 40);
-		if (*hex && object_parse(hex, &id)) {
-			if (newest && !nr)
-				*newest = id;
-			snprintf(name, sizeof(name), nr ? "refs/stash-%zu" : "refs/stash", nr);
-			if (all)
-				id_list_put(all, name, &id, true);
-			nr++;
-		}
-		end = line;
-	}
-}
-
-static void see_head(struct git_seen *g, const char *text)
-{
-	size_t len = strcspn(text, "\r\n");
-	CLEANUP(free_ptr) char *line = mem_strndup(text, len);
-	if (!strncmp(line, "ref: ", 5)) {
-		free(g->head_ref);
-		g->head_ref = mem_strdup(line + 5);
-	} else if (!object_parse(line, &g->head)) {
-		g->head = (struct object_id){ 0 };
-	}
-}
-
-static void see_object(struct git_seen *g, const char *rest, const struct object_id *blob)
-{
-	struct object_id id;
-	if (!strncmp(rest, "pack/", 5))
-		g->packs |= strstr(rest, ".pack") != NULL;
-	else if (loose_name(rest, strlen(rest), &id)) {
-		GROW(g->made, g->nr, g->cap);
-		g->made[g->nr++] = (struct made_object){ .id = id, .blob = *blob };
-	}
-}
-
-static bool see_entry(void *self, const char *path, size_t len, unsigned mode,
-		      const struct object_id *oid, struct err *err)
-{
-	struct refs_reader *r = self;
-	CLEANUP(free_ptr) char *whole = mem_strndup(path, len);
-	size_t at = gitdir_len(whole);
-	(void)mode;
-	(void)err;
-	if (!at)
-		return true;
-	const char *rest = whole + at + 1;
-	struct git_seen *g = seen_of(r, whole, at);
-	struct id_list *list = r->base ? &g->base : &g->now;
-	CLEANUP(buf_release) struct buf text = BUF_INIT;
-	struct object_id id;
-	if (!strncmp(rest, "objects/", 8)) {
-		if (!r->base)
-			see_object(g, rest + 8, oid);
-		return true;
-	}
-	bool remote = !strncmp(rest, "refs/remotes/", 13),
-	     head = remote || !strncmp(rest, "refs/heads/", 11),
-	     packed = !strcmp(rest, "packed-refs"), stash = !strcmp(rest, "logs/refs/stash"),
-	     log = !strcmp(rest, "logs/HEAD"), now = !strcmp(rest, "HEAD");
-	if ((!head && !packed && !stash && !log && !now) || !refs_text(r, oid, &text))
-		return true;
-	buf_cstr(&text);
-	if (head && text.len >= 40) {
-		text.data[40] = 0;
-		if (object_parse(text.data, &id))
-			id_list_put(remote ? &g->remote : list, rest, &id, true);
-	} else if (packed) {
-		see_packed(g, list, text.data);
-	} else if (stash) {
-		see_log(text.data, NULL, list);
-	} else if (log && !r->base) {
-		see_log(text.data, &g->log_head, NULL);
-	} else if (now && !r->base) {
-		see_head(g, text.data);
-	}
-	return true;
-}
-
-static int see_tree(struct refs_reader *r, const json_t *body, const char *key, struct err *err)
-{
-	struct object_id root;
-	const char *hex = json_str(body, key, NULL);
-	if (!hex || !object_parse(hex, &root))
-		return 0;
-	return tree_each(r->st, &root, false, see_entry, r, err);
-}
+static const char why_large[] = "it has too many objects";
 
 /* --- what a commit leads to --- */
 
-static int cmp_made(const void *a, const void *b)
-{
-	return memcmp(a, b, sizeof(struct object_id)); /* the id comes first */
-}
-
-static struct made_object *made_find(const struct git_seen *g, const struct object_id *id)
-{
-	return g->nr ? bsearch(id, g->made, g->nr, sizeof(*g->made), cmp_made) : NULL;
-}
-
-static bool made_read(const struct refs_reader *r, const struct made_object *m,
-		      enum loose_type *type, struct buf *out)
+/* @out: none if the object is the content of a file, which leads to nothing. */
+static bool made_read(struct refs_reader *r, struct made_object *m, enum loose_type *type,
+		      struct buf *out)
 {
 	CLEANUP(buf_release) struct buf file = BUF_INIT;
 	enum object_type kind;
 	struct err none = ERR_INIT;
-	return r->st->get(r->st->self, &m->blob, &kind, &file, &none) == 0 &&
-	       loose_read(&file, OBJECT_MAX, type, out);
+	*type = LOOSE_BLOB;
+	if (m->content)
+		return true;
+	if (r->st->get(r->st->self, &m->blob, &kind, &file, &none) < 0)
+		return false;
+	m->content = loose_is_blob(&file);
+	r->bytes += file.len;
+	if (m->content)
+		return true;
+	bool good = loose_read(&file, OBJECT_MAX, type, out);
+	r->bytes += good ? out->len : OBJECT_MAX;
+	return good;
 }
 
-static bool made_commit(const struct refs_reader *r, const struct made_object *m,
-			struct loose_commit *out)
+static bool walks_end(const struct refs_reader *r)
 {
-	CLEANUP(buf_release) struct buf text = BUF_INIT;
-	enum loose_type type;
-	return m && made_read(r, m, &type, &text) && type == LOOSE_COMMIT &&
-	       loose_commit_read(out, &text);
+	return r->objects >= OBJECTS_MAX || r->bytes >= BYTES_MAX;
 }
 
-struct id_stack {
-	struct object_id *item;
+struct made_stack {
+	struct made_object **item;
 	size_t nr, cap;
 };
 
-static void stack_push(struct id_stack *s, const struct object_id *id)
+/* An object that the sandbox hasn't made, or that the walk has seen, is not read. */
+static void stack_push(struct made_stack *s, const struct git_seen *g, const struct object_id *id,
+		       unsigned walk)
 {
+	struct made_object *m = made_find(g, id);
+	if (!m || m->walk == walk)
+		return;
+	m->walk = walk;
 	GROW(s->item, s->nr, s->cap);
-	s->item[s->nr++] = *id;
+	s->item[s->nr++] = m;
 }
 
-static void stack_push_tree(struct id_stack *s, const struct buf *text)
+static void stack_push_tree(struct made_stack *s, const struct git_seen *g, const struct buf *text,
+			    unsigned walk)
 {
 	struct tree_entry e;
 	struct err none = ERR_INIT;
 	size_t pos = 0;
 	while (tree_next(buf_cstr(text), text->len, &pos, &e, &none) == 1)
 		if (e.mode != TREE_MODE_GITLINK)
-			stack_push(s, &e.oid);
+			stack_push(s, g, &e.oid, walk);
 }
 
 /* The commits that HEAD leads to; returns its tree, if that is new. */
 static struct object_id mark_head(struct refs_reader *r, struct git_seen *g)
 {
-	struct id_stack s = { 0 };
+	struct made_stack s = { 0 };
+	unsigned walk = ++r->walk;
 	struct object_id tree = { 0 }, head = object_is_null(&g->head) ? g->log_head : g->head;
-	for (size_t i = 0; g->head_ref && i < g->now.nr; i++)
-		if (!strcmp(g->now.item[i].name, g->head_ref))
-			head = g->now.item[i].id;
+	const struct named_id *now = g->head_ref ? id_list_find(&g->now, g->head_ref) : NULL;
+	if (now)
+		head = now->id;
 	g->head = head;
-	stack_push(&s, &head);
-	while (s.nr) {
-		struct object_id id = s.item[--s.nr];
-		struct made_object *m = made_find(g, &id);
+	stack_push(&s, g, &head, walk);
+	while (s.nr && !walks_end(r)) {
+		CLEANUP(buf_release) struct buf text = BUF_INIT;
+		struct made_object *m = s.item[--s.nr];
 		struct loose_commit c;
-		if (!m || m->of_head || !made_commit(r, m, &c))
+		enum loose_type type;
+		r->objects++;
+		if (!made_read(r, m, &type, &text) || type != LOOSE_COMMIT ||
+		    !loose_commit_read(&c, &text))
 			continue;
 		m->of_head = true;
-		if (!memcmp(&id, &head, sizeof(id)))
+		if (!memcmp(&m->id, &head, sizeof(head)))
 			tree = c.tree;
 		for (size_t i = 0; i < c.nr; i++)
-			stack_push(&s, &c.parent[i]);
+			stack_push(&s, g, &c.parent[i], walk);
 		loose_commit_release(&c);
 	}
 	free(s.item);
@@ -314,49 +118,57 @@ static void put_made(json_t *list, const struct made_object *m)
 static void walk_ref(struct refs_reader *r, struct git_seen *g, struct sandbox_ref *ref,
 		     struct object_id *tree_out)
 {
-	struct id_stack s = { 0 };
+	struct made_stack s = { 0 };
 	unsigned walk = ++r->walk;
 	ref->objects = json_array();
-	stack_push(&s, &ref->tip);
-	while (s.nr && json_array_size(ref->objects) < OBJECTS_MAX) {
+	stack_push(&s, g, &ref->tip, walk);
+	while (s.nr && !walks_end(r)) {
 		CLEANUP(buf_release) struct buf text = BUF_INIT;
-		struct object_id id = s.item[--s.nr];
-		struct made_object *m = made_find(g, &id);
+		struct made_object *m = s.item[--s.nr];
 		struct loose_commit c;
 		enum loose_type type;
-		if (!m || m->walk == walk)
-			continue;
-		m->walk = walk;
+		r->objects++;
 		put_made(ref->objects, m);
 		if (!made_read(r, m, &type, &text)) {
 			ref->why = "its objects are not in the recording";
 		} else if (type == LOOSE_TREE) {
-			stack_push_tree(&s, &text);
+			stack_push_tree(&s, g, &text, walk);
 		} else if (type == LOOSE_COMMIT && loose_commit_read(&c, &text)) {
 			ref->commits += !m->of_head;
-			if (!memcmp(&id, &ref->tip, sizeof(id)))
+			if (!memcmp(&m->id, &ref->tip, sizeof(ref->tip)))
 				*tree_out = c.tree;
-			stack_push(&s, &c.tree);
+			stack_push(&s, g, &c.tree, walk);
 			for (size_t i = 0; i < c.nr; i++)
-				stack_push(&s, &c.parent[i]);
+				stack_push(&s, g, &c.parent[i], walk);
 			loose_commit_release(&c);
 		}
 	}
-	if (s.nr)
-		ref->why = "it has too many objects";
+	if (s.nr) {
+		ref->why = why_large;
+		json_array_clear(ref->objects);
+	}
 	free(s.item);
 }
 
 static bool ref_changed(const struct git_seen *g, const struct named_id *ref)
 {
-	for (size_t i = 0; i < g->remote.nr; i++)
-		if (!memcmp(&g->remote.item[i].id, &ref->id, sizeof(ref->id)))
-			return false;
-	for (size_t i = 0; i < g->base.nr; i++)
-		if (!memcmp(&g->base.item[i].id, &ref->id, sizeof(ref->id)) &&
-		    !strcmp(g->base.item[i].name, ref->name))
-			return false;
-	return memcmp(&g->head, &ref->id, sizeof(ref->id)) != 0;
+	const struct named_id *base = id_list_find(&g->base, ref->name);
+	return !id_array_has(&g->remote, &ref->id) &&
+	       !(base && !memcmp(&base->id, &ref->id, sizeof(ref->id))) &&
+	       memcmp(&g->head, &ref->id, sizeof(ref->id)) != 0;
+}
+
+static void refs_put(struct sandbox_refs *out, const char *gitdir, const char *name,
+		     struct sandbox_ref ref)
+{
+	ref.gitdir = mem_strdup(gitdir);
+	ref.name = mem_strdup(name);
+	if (!ref.objects)
+		ref.objects = json_array();
+	if (!utf8_valid(name, strlen(name)) || !utf8_valid(gitdir, strlen(gitdir)))
+		ref.why = "its name is not UTF-8";
+	GROW(out->item, out->nr, out->cap);
+	out->item[out->nr++] = ref;
 }
 
 static void refs_add(struct refs_reader *r, struct git_seen *g, const struct named_id *of,
@@ -365,21 +177,19 @@ static void refs_add(struct refs_reader *r, struct git_seen *g, const struct nam
 	bool stash = !strncmp(of->name, "refs/stash", 10);
 	struct sandbox_ref ref = { .tip = of->id };
 	struct object_id tree = { 0 };
-	if (!ref_changed(g, of))
-		return;
-	walk_ref(r, g, &ref, &tree);
-	bool packed = g->packs && !json_array_size(ref.objects);
-	if (packed)
+	if (of->wide)
+		ref.why = "its objects have SHA-256 names";
+	else
+		walk_ref(r, g, &ref, &tree);
+	if (!ref.why && g->packs && !json_array_size(ref.objects))
 		ref.why = "its objects are in a pack";
-	bool same = !stash && !object_is_null(&tree) && !memcmp(&tree, head_tree, sizeof(tree));
-	if (!packed && (!ref.commits || same)) {
+	bool known = !ref.why || !object_is_null(&tree), /* the tip could be read */
+		same = !stash && !object_is_null(&tree) && !memcmp(&tree, head_tree, sizeof(tree));
+	if (known && json_array_size(ref.objects) ? !ref.commits || same : !ref.why) {
 		json_decref(ref.objects);
 		return;
 	}
-	ref.gitdir = mem_strdup(g->gitdir);
-	ref.name = mem_strdup(of->name + (stash ? 5 : 11));
-	GROW(out->item, out->nr, out->cap);
-	out->item[out->nr++] = ref;
+	refs_put(out, g->gitdir, of->name + (stash ? 5 : 11), ref);
 }
 
 static int cmp_refs(const void *pa, const void *pb)
@@ -389,50 +199,30 @@ static int cmp_refs(const void *pa, const void *pb)
 	return c ? c : strcmp(a->name, b->name);
 }
 
-static void id_list_release(struct id_list *l)
-{
-	for (size_t i = 0; i < l->nr; i++)
-		free(l->item[i].name);
-	free(l->item);
-}
-
-static void reader_release(struct refs_reader *r)
-{
-	for (size_t i = 0; i < r->nr; i++) {
-		free(r->seen[i].gitdir);
-		free(r->seen[i].head_ref);
-		free(r->seen[i].made);
-		id_list_release(&r->seen[i].now);
-		id_list_release(&r->seen[i].base);
-		id_list_release(&r->seen[i].remote);
-	}
-	free(r->seen);
-}
-
 int sandbox_refs_read(struct sandbox_refs *out, const struct ws_store *st, const json_t *body,
 		      struct err *err)
 {
 	struct refs_reader r = { .st = st };
 	*out = SANDBOX_REFS_INIT;
-	int rc = see_tree(&r, body, "git", err);
-	if (rc == 0)
-		rc = see_tree(&r, body, "tree", err);
-	r.base = true;
-	if (rc == 0)
-		rc = see_tree(&r, body, "git_under", err);
-	if (rc == 0)
-		rc = see_tree(&r, body, "under", err);
-	for (size_t i = 0; rc == 0 && i < r.nr; i++) {
+	int rc = git_seen_read(&r, body, err);
+	size_t others = 0;
+	for (size_t i = 0; rc == 0 && i < r.nr && !r.full; i++) {
 		struct git_seen *g = &r.seen[i];
-		if (g->nr)
-			qsort(g->made, g->nr, sizeof(*g->made), cmp_made);
 		struct object_id tree = mark_head(&r, g);
 		for (size_t k = 0; k < g->now.nr; k++)
-			refs_add(&r, g, &g->now.item[k], &tree, out);
+			if (!ref_changed(g, &g->now.item[k]))
+				continue;
+			else if (out->nr < REFS_MAX)
+				refs_add(&r, g, &g->now.item[k], &tree, out);
+			else
+				others++;
 	}
+	if (others || r.full || r.more)
+		refs_put(out, ".git", "(others)",
+			 (struct sandbox_ref){ .why = "the sandbox has too many branches" });
 	if (out->nr)
 		qsort(out->item, out->nr, sizeof(*out->item), cmp_refs);
-	reader_release(&r);
+	git_seen_release(&r);
 	return rc;
 }
 

@@ -123,6 +123,10 @@ merge --to mine
 is "$(value '[b["name"][:5] for b in r["branches_left"] if b["why"]]') $(names odd)" "['gone', 'nnnnn', 'tree'] main mine mine-stash mine-stash-x-2 " 'names that git has no place for and tips that are no whole commits stay, all others come'
 is "$(git -C odd fsck --no-dangling 2>&1) $(git -C odd cat-file --batch-check --batch-all-objects | wc -l)" " $(git -C odd rev-list --objects --all --reflog | wc -l)" 'and nothing of what stays reaches the repository'
 
+repo ex
+work ex 'git switch -qc "$(printf "b\377x")"; echo f >f; git add f; git commit -qm f; git switch -q main; echo m >m'
+merge --to mine
+is "$(names ex) $(value 'len([b for b in r["branches_left"] if b["why"]])') $(not_merged)" 'main mine  1 1' 'a name that is not UTF-8'
 mkdir -p mono/one && git init -q mono && echo 1 >mono/one/f && git -C mono add -A && git -C mono commit -qm base
 work mono/one 'git switch -qc f; echo f >f; git commit -qam f; git switch -q main; echo m >m'
 merge

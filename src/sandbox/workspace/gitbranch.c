@@ -263,7 +263,8 @@ void branches_prepare(struct target *t, bool dry, json_t *report)
 		char *ref = NULL;
 		const char *why = branch_bring(t, branch, i, dry, &ref);
 		json_put_str(o, "gitdir", json_str(branch, "gitdir", NULL));
-		json_put_str(o, "name", json_str(branch, "name", NULL));
+		json_put(o, "name",
+			 json_incref(json_object_get(branch, "name"))); /* may be bytes */
 		json_put_str(o, "tip", json_str(branch, "tip", NULL));
 		json_put_int(o, "commits", json_int(branch, "commits", 0));
 		json_put_str(o, "ref", why ? NULL : ref);

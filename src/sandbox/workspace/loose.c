@@ -49,6 +49,20 @@ bool loose_read(const struct buf *file, size_t max, enum loose_type *type_out, s
 	return false;
 }
 
+bool loose_is_blob(const struct buf *file)
+{
+	z_stream z = { .next_in = (Bytef *)(uintptr_t)buf_cstr(file),
+		       .avail_in = file->len < PIECE ? (uInt)file->len : PIECE };
+	char head[5] = "";
+	if (inflateInit(&z) != Z_OK)
+		return false;
+	z.next_out = (Bytef *)head;
+	z.avail_out = sizeof(head);
+	(void)inflate(&z, Z_SYNC_FLUSH);
+	inflateEnd(&z);
+	return !z.avail_out && !memcmp(head, "blob ", 5);
+}
+
 bool loose_name(const char *path, size_t len, struct object_id *out)
 {
 	char hex[41];

@@ -12,6 +12,9 @@ enum loose_type { LOOSE_COMMIT, LOOSE_TREE, LOOSE_BLOB, LOOSE_TAG };
  * states. @out: the content. */
 bool loose_read(const struct buf *file, size_t max, enum loose_type *type_out, struct buf *out);
 
+/* Does @file begin as a blob? Its content is not read. */
+bool loose_is_blob(const struct buf *file);
+
 /* The id of a file named "objects/xx/yyyy...": @path is what follows "objects/". */
 bool loose_name(const char *path, size_t len, struct object_id *out);
 

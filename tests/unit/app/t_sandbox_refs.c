@@ -65,9 +65,36 @@ static void branches_killed(void)
 	}
 }
 
+/* 3000 branches, each with 60 commits of 2 MB that are a few KB as files. */
+#define MANY                                                                                                                   \
+	ON_F "p=$(git rev-parse f); t=$(git rev-parse f^{tree}); for i in $(seq 60); do p=$({ echo \"tree $t\"; echo \"parent $p\"; "   \
+	     "echo 'author a <a> 1 +0000'; echo 'committer a <a> 1 +0000'; echo; head -c 2000000 /dev/zero | tr '\\0' x; } | "        \
+	     "git hash-object -w -t commit --stdin); done; "                                                                      \
+	     "seq -f \"$p refs/heads/b%.0f\" 3000 > .git/packed-refs"
+
+static void branches_many(void)
+{
+	struct merge_box m;
+	struct err err = ERR_INIT;
+	size_t good = 0, large = 0, others = 0;
+	ok(merge_init(&m, REPO "echo g > g; " COMMIT, "repo", MANY) &&
+		   sandbox_refs_read(&refs, &m.b.store, m.b.body, &err) == 0,
+	   "a sandbox with very many branches");
+	for (size_t i = 0; i < refs.nr; i++) {
+		good += !refs.item[i].why && refs.item[i].commits == 61;
+		large += refs.item[i].why && *refs.item[i].name == 'b';
+		others += refs.item[i].why && *refs.item[i].name == '(';
+	}
+	ok(refs.nr == 1001 && others == 1, "the first 1000 have names, and one entry counts for the others");
+	ok(good >= 1 && large > 900, "those that take too long to read are left with a reason");
+	sandbox_refs_release(&refs);
+	merge_end(&m);
+}
+
 int main(void)
 {
 	found();
 	branches_killed();
+	branches_many();
 	return done_testing();
 }

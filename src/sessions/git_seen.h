@@ -1,0 +1,60 @@
+/* Refs, logs, and git objects of a sandbox's repositories, as a snapshot lists them. The sandbox
+ * wrote all of it: names and numbers are not trusted. */
+#ifndef SESSIONS_GIT_SEEN_H
+#define SESSIONS_GIT_SEEN_H
+
+#include "base/json.h"
+#include "sandbox/workspace/state.h"
+
+struct named_id {
+	char *name; /* owned */
+	struct object_id id;
+	bool loose; /* from the ref's own file, which counts before its line in packed-refs */
+	bool wide;  /* a SHA-256 name; @id has its first 20 bytes */
+};
+struct id_list {
+	struct named_id *item; /* by name; one each */
+	size_t nr, cap;
+};
+struct id_array {
+	struct object_id *item; /* in order */
+	size_t nr, cap;
+};
+/* A git object that the sandbox has made. */
+struct made_object {
+	struct object_id id, blob; /* @id first */
+	unsigned walk;		   /* the newest walk that has come by */
+	bool of_head;		   /* HEAD leads to this commit */
+	bool content;		   /* known to be of a file: it leads to nothing */
+};
+/* One repository of the sandbox. */
+struct git_seen {
+	char *gitdir;		  /* owned */
+	struct id_list now, base; /* heads and stashes */
+	struct id_array remote;	  /* what a remote has, too */
+	struct made_object *made; /* by id */
+	size_t nr, cap;
+	struct object_id log_head, head; /* null: untouched */
+	char *head_ref;			 /* owned */
+	bool packs;
+};
+/* Zero but for @st. */
+struct refs_reader {
+	const struct ws_store *st;
+	struct git_seen *seen;
+	size_t nr, cap, last;
+	bool base;	 /* the tree that is read is what was there before */
+	size_t text;	 /* bytes of refs and logs so far */
+	bool full, more; /* refs, repositories exceed the limits: the others are left out */
+	unsigned walk;
+	size_t objects, bytes; /* that walks have read */
+};
+
+/* Of the snapshot @body. */
+NODISCARD int git_seen_read(struct refs_reader *r, const json_t *body, struct err *err);
+void git_seen_release(struct refs_reader *r);
+struct named_id *id_list_find(const struct id_list *l, const char *name);
+bool id_array_has(const struct id_array *a, const struct object_id *id);
+struct made_object *made_find(const struct git_seen *g, const struct object_id *id);
+
+#endif
