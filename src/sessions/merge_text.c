@@ -236,7 +236,7 @@ static void text_undone_target(const json_t *t, struct buf *out)
 	}
 	text_undone_ref(t, out);
 	text_undone_branches(t, "branches_deleted", "deleted", out);
-	text_undone_branches(t, "branches_kept", "kept: it has moved", out);
+	text_undone_branches(t, "branches_kept", "kept: it has moved or is checked out", out);
 	if (*json_str(t, "head_kept", ""))
 		buf_printf(out, "; HEAD kept: %s", json_str(t, "head_kept", ""));
 	if (json_array_size(kept)) {

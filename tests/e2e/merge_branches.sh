@@ -44,6 +44,11 @@ is "$(names r)" 'main mine mine-feature mine-feature-2 ' 'a name that is taken i
 git -C r branch -f mine-feature-2 main
 "$sg" undo </dev/null >undo 2>&1
 is "$(names r)" 'main mine-feature mine-feature-2 ' 'undo leaves a branch that has moved'
+merge --to out
+git -C r switch -q out-feature
+"$sg" undo </dev/null >undo 2>&1
+is "$(names r) $(git -C r log -1 --format=%s)" 'main mine-feature mine-feature-2 out-feature  add n' 'and one that is checked out'
+git -C r switch -q main
 
 # --- the step of another branch is none of HEAD's
 repo own

@@ -166,7 +166,8 @@ int target_clean(const struct target *t, const char *path, size_t len, const str
 		 struct buf *out, const char **filter_out, struct err *err);
 int target_commit(struct target *t, const struct object_id *tree, const struct object_id *parent,
 		  const struct plan_step *of, struct object_id *out, struct err *err);
-/* Sets @ref to @to if it is @from (null: must not exist). */
+/* Sets @ref to @to if it is @from (null: must not exist). Null @to removes it, unless it is checked
+ * out. */
 int target_ref(struct target *t, const char *ref, const struct object_id *from,
 	       const struct object_id *to, struct err *err);
 /* The index entry of @path: mode 0 = none. */
@@ -251,7 +252,7 @@ int branches_read_back(struct target *t, struct err *err);
 int branches_back(struct target *t, struct err *err);
 /* Those of this try and of the @earlier record (may be NULL): [{ref,tip}]. Returns owned. */
 json_t *branches_record(const struct target *t, const json_t *earlier);
-/* Removes those of @rec that nobody has moved; the others are named in @out. */
+/* Removes those of @rec that have not moved and are not checked out; the others are named in @out. */
 void branches_undo(struct target *t, const json_t *rec, json_t *out);
 void branches_release(struct target *t);
 
