@@ -580,6 +580,8 @@ int plan_commit(struct target *t, json_t **out, struct err *err)
 			rc = read_all_back(t, changed, err);
 		if (rc == 0)
 			rc = read_commit_back(t, err);
+		if (rc == 0)
+			rc = branches_read_back(t, err);
 		if (rc < 0) { /* half of it helps nobody */
 			json_t *undone = NULL;
 			struct err why = *err;
@@ -595,7 +597,7 @@ int plan_commit(struct target *t, json_t **out, struct err *err)
 	}
 	if (rc == 0 && is_mode(t, "branch"))
 		rc = read_commit_back(t, err);
-	if (rc == 0)
+	if (rc == 0 && is_mode(t, "branch"))
 		rc = branches_read_back(t, err);
 	if (rc < 0) {
 		json_decref(changed);
