@@ -9,6 +9,8 @@
 #include "sandbox/workspace/tree.h"
 
 enum { LOG_MAX = 4 << 20, COMMITS_MAX = 100, LINE_MIN = 82, ID_AT = 41 };
+/* in ns: of all, to read an object */
+enum { WORK_MAX = 2000000000, READ_WORK = 20000 };
 
 /* Below the repository's own directory. */
 static const char log_path[] = "logs/HEAD", message_path[] = "COMMIT_EDITMSG";
@@ -27,7 +29,7 @@ static bool step_line(const char *line, size_t len, struct agent_steps *a, struc
 	size_t name = lt > line + 83 ? (size_t)(lt - line) - 83 : 0;
 	out->author = agent_steps_text(a, line + 82, name);
 	out->email = agent_steps_text(a, lt + 1, (size_t)(gt - lt) - 1);
-	out->ts_us = strtoll(gt + 2, NULL, 10) * 1000000;
+	out->ts_us = loose_time_us(gt + 2);
 	out->message = agent_steps_text(a, colon + 2, (size_t)(end - colon) - 2);
 	return *out->author && *out->message;
 }
@@ -85,8 +87,9 @@ static void whole_message(struct agent_steps *a, const struct agent_log *f, cons
 
 /* --- what HEAD leads to --- */
 
-static bool ids_have(const struct id_set *s, const struct object_id *id)
+static bool ids_have(struct agent_log *l, const struct id_set *s, const struct object_id *id)
 {
+	l->work += s->nr;
 	for (size_t i = s->nr; i-- > 0;)
 		if (!memcmp(&s->item[i], id, sizeof(*id)))
 			return true;
@@ -99,7 +102,7 @@ static void ids_add(struct id_set *s, const struct object_id *id)
 	s->item[s->nr++] = *id;
 }
 
-static bool log_commit(const struct agent_log *l, const json_t *body, const struct object_id *id,
+static bool log_commit(struct agent_log *l, const json_t *body, const struct object_id *id,
 		       struct loose_commit *out)
 {
 	CLEANUP(buf_release) struct buf b = BUF_INIT, text = BUF_INIT;
@@ -108,8 +111,12 @@ static bool log_commit(const struct agent_log *l, const json_t *body, const stru
 	char hex[41];
 	object_hex(id, hex);
 	CLEANUP(free_ptr) char *path = mem_printf("objects/%.2s/%s", hex, hex + 2);
-	return git_content(l, body, path, &blob, &b) && loose_read(&b, LOG_MAX, &type, &text) &&
-	       type == LOOSE_COMMIT && loose_commit_read(out, &text);
+	l->work += READ_WORK;
+	if (l->work > WORK_MAX || !git_content(l, body, path, &blob, &b))
+		return false;
+	bool good = loose_read(&b, LOG_MAX, &type, &text);
+	l->work += good ? text.len : LOG_MAX;
+	return good && type == LOOSE_COMMIT && loose_commit_read(out, &text);
 }
 
 /* Adds the sandbox's commits that @head leads to. */
@@ -117,10 +124,10 @@ static void log_reach(struct agent_log *l, const json_t *body, const struct obje
 {
 	struct id_set open = { 0 };
 	ids_add(&open, head);
-	while (open.nr) {
+	while (open.nr && l->work < WORK_MAX) {
 		struct object_id id = open.item[--open.nr];
 		struct loose_commit c;
-		if (ids_have(&l->reach, &id) || !log_commit(l, body, &id, &c))
+		if (ids_have(l, &l->reach, &id) || !log_commit(l, body, &id, &c))
 			continue;
 		ids_add(&l->reach, &id);
 		for (size_t i = 0; i < c.nr; i++)
@@ -169,7 +176,7 @@ static bool pending_commit(struct agent_log *l, struct agent_steps *a, const jso
 		*out = of;
 		return named;
 	}
-	bool good = ids_have(&l->reach, &id) && *c.message;
+	bool good = ids_have(l, &l->reach, &id) && *c.message;
 	if (good && c.author && *c.author) {
 		of.author = agent_steps_text(a, c.author, strlen(c.author));
 		of.email = agent_steps_text(a, c.email, strlen(c.email));
@@ -192,12 +199,12 @@ static size_t log_take(struct agent_log *l, struct agent_steps *a, const json_t 
 	struct strv wait = STRV_INIT;
 	size_t nr = 0;
 	bool whole = false;
-	for (size_t i = 0; i < l->pending.nr; i++) {
+	for (size_t i = 0; i < l->pending.nr && l->work < WORK_MAX; i++) {
 		struct merge_step one;
 		struct object_id id;
 		bool complete;
 		(void)line_id(l->pending.item[i], &id);
-		if (ids_have(&l->taken, &id))
+		if (ids_have(l, &l->taken, &id))
 			continue;
 		if (!pending_commit(l, a, body, l->pending.item[i], &one, &complete)) {
 			if (complete)
@@ -244,8 +251,8 @@ size_t agent_log_commits(struct agent_log *l, struct agent_steps *a, const json_
 {
 	CLEANUP(buf_release) struct buf log = BUF_INIT;
 	struct object_id id, head = { 0 };
-	if (!git_content(l, body, log_path, &id, NULL) || !memcmp(&id, &l->last, sizeof(id)) ||
-	    !git_content(l, body, log_path, &id, &log))
+	if (l->work >= WORK_MAX || !git_content(l, body, log_path, &id, NULL) ||
+	    !memcmp(&id, &l->last, sizeof(id)) || !git_content(l, body, log_path, &id, &log))
 		return 0;
 	if (object_is_null(&l->last))
 		l->at = log_begin(l, body, &log);

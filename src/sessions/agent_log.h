@@ -19,6 +19,7 @@ struct agent_log {
 	struct id_set reach;   /* commits that HEAD has led to */
 	struct id_set taken;   /* those that are in a step */
 	struct strv pending;   /* lines of commits that are in none */
+	uint64_t work;	       /* about how many ns it took so far: a made-up log has an end */
 };
 
 /* The new commits at the snapshot @body, as one step without a view: named after the last, which

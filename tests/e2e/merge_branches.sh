@@ -132,6 +132,18 @@ repo ex
 work ex 'git switch -qc "$(printf "b\377x")"; echo f >f; git add f; git commit -qm f; git switch -q main; echo m >m'
 merge --to mine
 is "$(names ex) $(value 'len([b for b in r["branches_left"] if b["why"]])') $(not_merged)" 'main mine  1 1' 'a name that is not UTF-8'
+repo slow
+cat >slow/log.py <<'P'
+import hashlib, os, zlib
+text = b"commit 4000000\0" + b"x" * 4000000
+name = hashlib.sha1(text).hexdigest()
+os.makedirs(".git/objects/" + name[:2], exist_ok=True)
+open(f".git/objects/{name[:2]}/{name[2:]}", "wb").write(zlib.compress(text))
+open(".git/logs/HEAD", "a").write(f"{'0' * 40} {name} A <a@a> 1 +0000\tcommit: m\n" * 30000)
+P
+work slow 'python3 log.py; rm log.py; echo m >m; git add m; git commit -qm "add m"'
+timeout 60 "$sg" merge --to mine --json </dev/null >out 2>err
+is "$? $(git -C slow show mine:m)" '0 m' 'a log that takes minutes to read ends in time'
 mkdir -p mono/one && git init -q mono && echo 1 >mono/one/f && git -C mono add -A && git -C mono commit -qm base
 work mono/one 'git switch -qc f; echo f >f; git commit -qam f; git switch -q main; echo m >m'
 merge

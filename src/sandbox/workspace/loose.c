@@ -76,6 +76,13 @@ bool loose_name(const char *path, size_t len, struct object_id *out)
 
 /* --- commits --- */
 
+int64_t loose_time_us(const char *seconds)
+{
+	const int64_t most = (int64_t)1 << 40;
+	int64_t s = strtoll(seconds, NULL, 10);
+	return (s < 0 ? 0 : s > most ? most : s) * 1000000;
+}
+
 /* "NAME <ADDRESS> SECONDS ZONE" */
 static void read_author(struct loose_commit *c, const char *line, size_t len)
 {
@@ -85,7 +92,7 @@ static void read_author(struct loose_commit *c, const char *line, size_t len)
 	size_t name = lt > line ? (size_t)(lt - line) - 1 : 0;
 	c->author = mem_strndup(line, name);
 	c->email = mem_strndup(lt + 1, (size_t)(gt - lt) - 1);
-	c->ts_us = strtoll(gt + 2, NULL, 10) * 1000000;
+	c->ts_us = loose_time_us(gt + 2);
 }
 
 static void read_message(struct loose_commit *c, const char *at, const char *end)

@@ -26,6 +26,9 @@ struct loose_commit {
 	size_t nr, cap;
 };
 
+/* A time in a commit or log, between 1970 and the year 36812. */
+int64_t loose_time_us(const char *seconds);
+
 /* False: @text has no tree. Author and message are NULL where it has none. */
 bool loose_commit_read(struct loose_commit *out, const struct buf *text);
 void loose_commit_release(struct loose_commit *c);
