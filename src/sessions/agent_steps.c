@@ -5,13 +5,18 @@
 
 #include "base/mem.h"
 #include "base/paths.h"
+#include "base/text/charset.h"
+#include "base/text/utf8.h"
 #include "sessions/agent_log.h"
 #include "sessions/submodule.h"
 
 const char *agent_steps_text(struct agent_steps *a, const char *s, size_t len)
 {
 	GROW(a->text, a->nr_text, a->cap_text);
-	char *copy = mem_strndup(s, len);
+	CLEANUP(buf_release) struct buf text = BUF_INIT;
+	if (!utf8_valid(s, len)) /* commits may have any encoding */
+		text_to_utf8(s, len, "windows-1252", &text);
+	char *copy = text.len ? mem_strndup(buf_cstr(&text), text.len) : mem_strndup(s, len);
 	a->text[a->nr_text++] = copy;
 	return copy;
 }

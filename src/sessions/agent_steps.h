@@ -43,7 +43,7 @@ struct agent_steps_within {
 size_t agent_steps_at(void *self, const char *prefix, const struct merge_step **out);
 void agent_steps_within_release(struct agent_steps_within *w);
 
-/* A copy that lives as long as @a: for those that make steps. */
+/* A copy in UTF-8 that lives as long as @a: for those that make steps. */
 const char *agent_steps_text(struct agent_steps *a, const char *s, size_t len);
 
 #endif

@@ -56,6 +56,11 @@ work own 'echo 1 >>a.txt; git commit -qam wrong; git commit -q --amend -m right;
 merge --to mine
 is "$(git -C own log --format=%s main..mine);$(git -C own log --format=%s -1 mine-f)" 'right;on f' 'each commit is where it was made, and amended ones are gone'
 
+repo enc
+work enc 'echo 1 >>a.txt; git -c i18n.commitEncoding=latin1 commit -qam "$(printf "caf\351\n\nbody")" --author "$(printf "Ren\351 <r@r>")"'
+merge --to mine
+is "$(git -C enc log --format='%an %s' -1 mine)" 'René café' 'a message and a name that are not UTF-8'
+
 # --- stashes
 repo st
 work st 'echo s >>a.txt; git stash -q; echo t >>a.txt; echo u >u; git stash -qu'
@@ -125,7 +130,7 @@ ref("n" * 250, good)
 P
 work odd 'git switch -qc stash/x; echo f >f; git add f; git commit -qm f; git switch -q main; echo s >>a.txt; git stash -q; python3 tip.py; rm tip.py; echo m >m'
 merge --to mine
-is "$(value '[b["name"][:5] for b in r["branches_left"] if b["why"]]') $(names odd)" "['gone', 'nnnnn', 'tree'] main mine mine-stash mine-stash-x-2 " 'names that git has no place for and tips that are no whole commits stay, all others come'
+is "$(value '[b["name"][:5] for b in r["branches_left"] if b["why"]]') $(names odd)" "['gone', 'nnnnn', 'tree'] main mine mine-stash mine-stash-x-2 " 'invalid names and broken commits stay, all others come'
 is "$(git -C odd fsck --no-dangling 2>&1) $(git -C odd cat-file --batch-check --batch-all-objects | wc -l)" " $(git -C odd rev-list --objects --all --reflog | wc -l)" 'and nothing of what stays reaches the repository'
 
 repo ex
@@ -143,7 +148,7 @@ open(".git/logs/HEAD", "a").write(f"{'0' * 40} {name} A <a@a> 1 +0000\tcommit: m
 P
 work slow 'python3 log.py; rm log.py; echo m >m; git add m; git commit -qm "add m"'
 timeout 60 "$sg" merge --to mine --json </dev/null >out 2>err
-is "$? $(git -C slow show mine:m)" '0 m' 'a log that takes minutes to read ends in time'
+is "$? $(git -C slow show mine:m)" '0 m' 'the time for a log is limited'
 mkdir -p mono/one && git init -q mono && echo 1 >mono/one/f && git -C mono add -A && git -C mono commit -qm base
 work mono/one 'git switch -qc f; echo f >f; git commit -qam f; git switch -q main; echo m >m'
 merge

@@ -252,7 +252,7 @@ int branches_read_back(struct target *t, struct err *err);
 int branches_back(struct target *t, struct err *err);
 /* Those of this try and of the @earlier record (may be NULL): [{ref,tip}]. Returns owned. */
 json_t *branches_record(const struct target *t, const json_t *earlier);
-/* Removes those of @rec that have not moved and are not checked out; the others are named in @out. */
+/* Removes those of @rec that have not moved and are not checked out; @out names the others. */
 void branches_undo(struct target *t, const json_t *rec, json_t *out);
 void branches_release(struct target *t);
 
