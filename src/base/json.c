@@ -23,7 +23,7 @@ json_t *json_parse(const char *text, size_t len, const char *what, struct err *e
 	return j;
 }
 
-bool json_crowded(const char *text, size_t len, size_t most)
+size_t json_count(const char *text, size_t len, size_t most)
 {
 	bool quoted = false;
 	size_t nr = 1;
@@ -35,7 +35,7 @@ bool json_crowded(const char *text, size_t len, size_t most)
 		else if (!quoted)
 			nr += text[i] == ',' || text[i] == '[' || text[i] == '{';
 	}
-	return nr > most;
+	return nr;
 }
 
 static int dump_to_buf(const char *bytes, size_t len, void *self)

@@ -20,9 +20,9 @@ void json_release(json_t **j);
 /* Parses exactly one value; @what names the source in the error ("policy", "control frame").
  * Returns owned or NULL. */
 json_t *json_parse(const char *text, size_t len, const char *what, struct err *err) NODISCARD;
-/* True if @text may have more than @most values: parsed, each takes up to some 400 bytes. For text
- * of programs that are not trusted, before json_parse. */
-bool json_crowded(const char *text, size_t len, size_t most);
+/* At least the number of values in @text; stops above @most. Parsed, each takes up to some 400
+ * bytes: for text of programs that are not trusted, before json_parse. */
+size_t json_count(const char *text, size_t len, size_t most);
 
 void json_dump_buf(const json_t *j, struct buf *out); /* appends compact text */
 char *json_dump_str(const json_t *j);		      /* returns owned */

@@ -40,6 +40,7 @@ struct http_visit { /* a connection; as a visit it lives in BUSY */
 	struct loop_timer *timer, *kick; /* kick: continues outside of the owner's call */
 	enum state state;
 	struct buf in, body, out;
+	size_t room; /* taken for body */
 	size_t sent;
 	struct http_ask ask;
 	struct http_chunks chunks;
@@ -67,6 +68,36 @@ struct http_server {
 
 static void http_server_take_in(struct http_visit *v);
 
+static size_t http_server_room; /* taken; loop thread */
+
+bool http_room_take(size_t bytes)
+{
+	if (bytes > HTTP_ROOM_MAX - http_server_room)
+		return false;
+	http_server_room += bytes;
+	return true;
+}
+
+void http_room_give(size_t bytes)
+{
+	assert(bytes <= http_server_room);
+	http_server_room -= bytes;
+}
+
+static void visit_drop_body(struct http_visit *v)
+{
+	buf_release(&v->body);
+	http_room_give(v->room);
+	v->room = 0;
+}
+
+void http_visit_take_body(struct http_visit *v, struct buf *out)
+{
+	*out = v->body;
+	v->body = BUF_INIT;
+	v->room = 0;
+}
+
 static void visit_free(struct http_visit *v)
 {
 	for (struct http_visit **at = &v->server->visits; *at; at = &(*at)->next)
@@ -80,7 +111,7 @@ static void visit_free(struct http_visit *v)
 	loop_timer_free(&v->kick);
 	fd_close(&v->sock);
 	buf_release(&v->in);
-	buf_release(&v->body);
+	visit_drop_body(v);
 	buf_release(&v->out);
 	http_ask_release(&v->ask);
 	free(v->host);
@@ -203,7 +234,7 @@ static void http_server_put_head(struct http_visit *v, int status, const char *t
 static void http_server_answered(struct http_visit *v)
 {
 	http_ask_release(&v->ask);
-	buf_release(&v->body);
+	visit_drop_body(v);
 	v->tag = NULL;
 	v->begun = v->drained = false;
 	v->state = v->last ? LINGER : HEAD;
@@ -338,6 +369,19 @@ static bool http_server_take_head(struct http_visit *v)
 	return v->state == BODY;
 }
 
+static bool http_server_has_room(struct http_visit *v)
+{
+	size_t more = v->body.len - v->room;
+	if (!http_room_take(more)) {
+		http_server_refuse(
+			v, 503,
+			"the bodies of all requests take too much memory (at most 512 MiB)");
+		return false;
+	}
+	v->room += more;
+	return true;
+}
+
 /* false: more bytes are needed, or it is over. */
 static bool http_server_take_body(struct http_visit *v)
 {
@@ -351,13 +395,13 @@ static bool http_server_take_body(struct http_visit *v)
 			return false;
 		}
 		buf_drop(&v->in, (size_t)n);
-		return v->chunks.done;
+		return http_server_has_room(v) && v->chunks.done;
 	}
 	size_t lacks = (size_t)v->ask.length - v->body.len,
 	       n = v->in.len < lacks ? v->in.len : lacks;
 	buf_append(&v->body, v->in.data, n);
 	buf_drop(&v->in, n);
-	return v->body.len == v->ask.length;
+	return http_server_has_room(v) && v->body.len == v->ask.length;
 }
 
 static void http_server_take_in(struct http_visit *v)

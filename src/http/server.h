@@ -8,6 +8,8 @@
  *  2. Bounds: HTTP_CLIENTS_MAX connections, body_max bytes of a body, a minute for a request to
  *     arrive and for a client to take the answer, HTTP_QUEUE_MAX bytes that it has not taken. A
  *     client that exceeds them gets an error status, or is cut off.
+ *     Bodies of all servers of the process take HTTP_ROOM_MAX bytes of memory (http_room_take): a
+ *     request that doesn't fit is answered with a 503.
  *  3. No TLS, no compression, no ranges: a front end that has them may stand before it
  *     (http_server_add).
  *
@@ -21,7 +23,7 @@ struct loop;
 struct http_server;
 struct http_visit;
 
-enum { HTTP_CLIENTS_MAX = 256, HTTP_QUEUE_MAX = 64 << 20 };
+enum { HTTP_CLIENTS_MAX = 256, HTTP_QUEUE_MAX = 64 << 20, HTTP_ROOM_MAX = 512 << 20 };
 
 struct http_server_ops {
 	void (*request)(void *self, struct http_visit *v);
@@ -53,6 +55,11 @@ bool http_server_local(const struct http_server *s); /* listens on a loopback ad
 const struct http_ask *http_visit_ask(const struct http_visit *v); /* borrows */
 /* borrows; empty when there is none */
 const struct buf *http_visit_body(const struct http_visit *v);
+/* Moves the body to @out, which is empty; its room is the caller's (http_room_give). */
+void http_visit_take_body(struct http_visit *v, struct buf *out);
+/* Room for bodies, parsed ones too, in all servers. False: there is not so much. */
+bool http_room_take(size_t bytes);
+void http_room_give(size_t bytes);
 void *http_visit_tag(const struct http_visit *v); /* the owner's; NULL at first */
 void http_visit_set_tag(struct http_visit *v, void *tag);
 

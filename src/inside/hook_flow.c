@@ -177,12 +177,12 @@ void hook_begin(struct flow *f, const char *format)
 {
 	struct err none = ERR_INIT;
 	f->hook = hook_words_format(format);
-	bool crowded = json_crowded(buf_cstr(&f->body), f->body.len, FLOW_VALUES_MAX);
-	f->req = f->body.len && !crowded ? json_parse(f->body.data, f->body.len, "hook", &none)
-					 : NULL;
+	int status;
+	const char *why = flow_room_json(f, &status);
+	f->req = f->body.len && !why ? json_parse(f->body.data, f->body.len, "hook", &none) : NULL;
 	if (!f->hook || !json_is_object(f->req)) {
-		flow_refuse(f, crowded ? 413 : 400,
-			    crowded   ? "the event has too many JSON values (at most 500000)"
+		flow_refuse(f, why ? status : 400,
+			    why	      ? why
 			    : f->hook ? "the event is not a JSON object"
 				      : "no format of hooks has this name");
 		flow_free(f);

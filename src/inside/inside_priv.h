@@ -50,6 +50,7 @@ struct flow {
 	char *method, *path, *query;
 	struct buf body;
 	struct buf packed;	  /* the body as it came, if that was compressed */
+	size_t room;		  /* taken for both and for req (flow_room.c) */
 	struct effector effector; /* of its action */
 	uint64_t action;	  /* 0: none is open */
 	struct action *running;
@@ -194,10 +195,16 @@ uint64_t tools_caller(const struct proxies *all, const json_t *argv, const char 
 /* Unpacks the body, which came with Content-Encoding @coding (may be NULL), to at most @max bytes.
  * NULL, or why it can't be read (static). */
 const char *packed_body_open(struct flow *f, const char *coding, size_t max);
-/* JSON values of a body: the sandbox's program must not fill the supervisor's memory with them. */
-enum { FLOW_VALUES_MAX = 500000 };
 /* The body was changed: sends it uncompressed. */
 void packed_body_changed(struct flow *f);
+
+/* --- flow_room.c --- */
+/* Takes the body of @v, with its room in memory (http_room_take). */
+void flow_room_begin(struct flow *f, struct http_visit *v);
+/* Before the body is parsed: takes room for the unpacked body and its values. NULL: it has room.
+ * Else why it is refused (static), with the HTTP status. */
+const char *flow_room_json(struct flow *f, int *status_out);
+void flow_room_end(struct flow *f);
 
 /* --- hook_flow.c --- */
 /* A request POST /sandglass-hook/FORMAT: an event of the agent's own hooks. A call that was allowed

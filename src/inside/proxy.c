@@ -244,6 +244,7 @@ void flow_free(struct flow *f)
 	wipe_headers(f);
 	buf_release(&f->body);
 	buf_release(&f->packed);
+	flow_room_end(f);
 	buf_release(&f->whole);
 	buf_release(&f->held);
 	secrets_free(&f->sent);
@@ -416,8 +417,10 @@ static void begin_model(struct flow *f, const struct http_ask *ask, const char *
 		turn_down(f, 415, why);
 		return;
 	}
-	if (json_crowded(buf_cstr(&f->body), f->body.len, FLOW_VALUES_MAX)) {
-		turn_down(f, 413, "the body has too many JSON values (at most 500000)");
+	int status;
+	why = flow_room_json(f, &status);
+	if (why) {
+		turn_down(f, status, why);
 		return;
 	}
 	f->req = f->body.len ? json_parse(f->body.data, f->body.len, "request", &none) : NULL;
@@ -484,7 +487,7 @@ static void proxy_on_request(void *self, struct http_visit *v)
 		f->route = NULL;
 	f->path = mem_strdup(f->route ? rest : path);
 	f->query = query_without_key(ask->target[n] ? ask->target + n + 1 : "", &key);
-	buf_append(&f->body, http_visit_body(v)->data, http_visit_body(v)->len);
+	flow_room_begin(f, v);
 	take_fields(f, ask);
 	if (p->all->s->ending)
 		flow_fail(f, 503, "the session ends");

@@ -58,6 +58,16 @@ curl $H -o answer -w '%{http_code}' \$U/anthropic/v1/messages -H \"x-api-key: \$
 is "$(grep -oE '^413|too many JSON values' <<<"$out" | xargs) $(wc -c <log)" '413 too many JSON values 0' 'a request with too many JSON values is refused'
 like "$(events | grep 'too many JSON')" '"kind":"' 'and recorded'
 
+# --- many of them at once: the memory of all requests has a limit, and is free again when they end ---
+model '[{"text":"done","stall":60}]'
+ask "{ printf '{\"model\":\"m-1\",\"stream\":true,\"messages\":[{\"role\":\"user\",\"content\":\"go\"}],\"x\":[0'; head -c 970000 /dev/zero | sed 's/\x00\x00/,0/g'; printf ']}'; } >many
+post() { exec curl $H -m 80 \$2 \$3 -o body\$1 -w '%{http_code}' \$U/anthropic/v1/messages -H \"x-api-key: \$K\" --data-binary @many >code\$1; }
+p=; for i in 1 2 3 4 5; do post \$i & p=\"\$p \$!\"; done
+until grep -q 503 code?; do sleep 0.1; done; cat code?; grep -ho 'too much memory' body?; kill \$p; wait
+post 6 -D head & until grep -q HTTP head; do sleep 0.1; done; head -1 head; kill \$!"
+is "$(grep -oE '503|too much memory|HTTP/1.1 200' <<<"$out" | xargs)" '503 too much memory HTTP/1.1 200' 'one request too many is refused, and finds room when others have ended'
+like "$(events | grep 'too much memory')" '"kind":"proxy.refused"' 'and recorded'
+
 # --- four dialects, and the refusals ---
 model '[{"bash":"echo hello > hello.txt"},{"text":"done"}]'
 ask "$anthropic; $chat; $responses; $gemini; $whole
