@@ -110,6 +110,30 @@ rebuilt() { # the builder that a reader has started may be at it
 }
 wait_for 30 rebuilt
 ok $? 'and the shard is made anew'
+answers >"$t/right" 2>/dev/null
+rm -rf "$t/sessions/catalog"
+"$sg" index --catalog -q 2>/dev/null &
+builders=$!
+"$sg" index --catalog -q 2>/dev/null &
+builders="$builders $!"
+answers >"$t/out" 2>/dev/null
+wait $builders
+cmp -s "$t/out" "$t/right"
+ok $? 'while two processes build the catalog, every answer is the same'
+if unshare -rm true 2>/dev/null; then
+	read_only() { # with the catalog as it is
+		unshare -rm bash -c "$(declare -f answers); sg=$sg t=$t
+			mount --bind $t/sessions $t/sessions && mount -o remount,bind,ro $t/sessions && answers" 2>/dev/null
+	}
+	read_only >"$t/out"
+	cmp -s "$t/out" "$t/right"
+	ok $? 'so it is in a directory that is read-only'
+	rm -rf "$t/sessions/catalog"
+	read_only >"$t/out"
+	cmp -s "$t/out" "$t/right"
+	ok $? 'and in one without a catalog'
+	"$sg" index --catalog -q 2>"$t/out"
+fi
 # a session with more changed files than the catalog keeps is opened
 if boxes; then
 	mkdir -m 700 "$t/many"
