@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Commands with bytes that aren't UTF-8, long commands, and commands that stop the guest of a host sandbox: each runs, or its
-# error names cause and remedy, and the next call works.
+# Commands with bytes that aren't UTF-8, long commands, clones of the workspace into itself, and commands that stop the guest
+# of a host sandbox: each runs, or its error names cause and remedy, and the next call works.
 . "$(dirname "$0")/lib.sh"
 need_boxes
 cd "$t" || exit 1
@@ -38,6 +38,14 @@ try("long: one word", "~put long texts in a file", function() return out(box:exe
 try("long: 20 MB of standard input", "20000000\n", function() return out(box:exec("wc -c", { stdin = ("x"):rep(20000000) })) end)
 try("the next call", "alive\n", function() return out(box:exec "echo alive") end)
 L
+git init -q repo && (cd repo && git config user.email a@b && git config user.name n && echo x >f && git add f && git commit -qm c && git gc -q)
+cat common.lua - >clone.lua <<'L'
+local box = sg.sandbox { repo = "repo" }
+local function clone(what, cmd) try("clone: " .. what, "0", function() return box:exec(cmd .. " && test -s copy/f && rm -rf copy").code end) end
+clone("of a repository with packs", "git clone -q . copy")
+clone("by its path", "git clone -q /workspace copy && git -C copy pull -q")
+clone("of a bundle", "git bundle create -q b.bundle main && git clone -q -b main b.bundle copy")
+L
 cat common.lua - >stop.lua <<'L'
 local box = sg.sandbox { backend = "host", accept = "none" }
 local STOP = "kill -STOP $PPID; sleep 1"
@@ -64,5 +72,6 @@ try() { # script, how many
 	is "$(grep -c . "$t/out")" "$2" "all of $1 was tried"
 }
 try bytes.lua 19
+try clone.lua 3
 try stop.lua 9
 finish
