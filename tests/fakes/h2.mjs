@@ -18,7 +18,7 @@ const secretly = http2.createSecureServer({ key: pem, cert: pem, unknownProtocol
 function serve(stream, headers) {
   const reset = () => stream.destroyed || stream.close(http2.constants.NGHTTP2_INTERNAL_ERROR);
   const request = http.request({ port: back, host: "127.0.0.1", agent, method: headers[":method"], path: headers[":path"],
-    headers: plain(headers) });
+    headers: { ...plain(headers), host: headers[":authority"] || "127.0.0.1" } });
   request.on("error", reset);
   request.on("response", (answer) => {
     if (stream.destroyed) return answer.destroy();

@@ -336,7 +336,8 @@ class Modal(fake.Handler):
         return env
 
     def router(self, b):
-        return {1: b.jwt, 2: "https://127.0.0.1:%d" % self.port}
+        asked = self.headers.get("Host", "").partition(":")[2]   # a relay in front of it has another port
+        return {1: b.jwt, 2: "https://127.0.0.1:%d" % (int(asked) if asked.isdigit() else self.port)}
 
     def SandboxCreateV2(self, m):
         d = m.one(2)
