@@ -50,3 +50,48 @@ spec.it "a permission request is checked as the action that it describes" (funct
   } do spec.eq(ask(call), "y") end
   spec.eq(judged, { "bash touch a", "bash touch b", "edit c.txt", "other " })
 end)
+
+-- What is told of the updates that an agent sends in its turn; each is { session, update }.
+local function hear(updates)
+  local queue, out, prompt = {}, {}, nil
+  local w = { within = function(_, _, fn, ...) return fn(...) end, take = function(fn, ...) return fn(...) end }
+  function w.send(m)
+    local result = ({ initialize = { protocolVersion = 1 }, ["session/new"] = { sessionId = "main" } })[m.method]
+    if m.method == "session/prompt" then
+      for _, u in ipairs(updates) do
+        queue[#queue + 1] = { method = "session/update", params = { sessionId = u[1], update = u[2] } }
+      end
+      prompt, result = m, { stopReason = "end_turn" }
+    end
+    if result then queue[#queue + 1] = { id = m.id, result = result } end
+    return true
+  end
+  function w.recv() return table.remove(queue, 1) end
+  local t = told.new(function(body) out[#out + 1] = body.what .. " | " .. body.say end)
+  local s = acp.open(w, { told = t, box = { id = 1 } })
+  acp.prompt(s, "go")
+  t.flush()
+  return out, t
+end
+
+spec.it "updates of a child session stay apart, whatever their kind" (function()
+  local function text(kind, words) return { sessionUpdate = kind, content = { type = "text", text = words } } end
+  local out = hear {
+    { "child", text("agent_message_chunk", "draft ") }, { "main", text("agent_message_chunk", "The tests ") },
+    { "child", text("agent_thought_chunk", "hm") }, { "other", text("agent_message_chunk", "else") },
+    { "main", { sessionUpdate = "tool_call", toolCallId = "1", title = "make", kind = "execute", status = "pending" } },
+    { "child", { sessionUpdate = "tool_call", toolCallId = "1", title = "rm", kind = "execute", status = "pending" } },
+    { "child", { sessionUpdate = "tool_call_update", toolCallId = "1", status = "failed" } },
+    { "child", { sessionUpdate = "plan", entries = { { content = "x", status = "completed" } } } },
+    { "child", { sessionUpdate = "usage_update", used = 1, size = 2 } },
+    { "main", { sessionUpdate = "tool_call_update", toolCallId = "1", status = "completed" } },
+    { "main", text("agent_message_chunk", "pass.") },
+  }
+  local all = table.concat(out, "\n")
+  spec.eq(all:find "call | failed", nil)
+  spec.eq(all:find "\nplan |" or all:find "\nusage |", nil)
+  spec.eq(all:find("call | completed: make", 1, true) ~= nil, true)
+  spec.eq(all:find("child | session child: rm", 1, true) ~= nil, true)
+  spec.eq(all:find("child | session child: draft", 1, true) ~= nil, true)
+  spec.eq(all:find("child | session other: else", 1, true) ~= nil, true)
+end)
