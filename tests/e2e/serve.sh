@@ -47,6 +47,13 @@ like "$(ask GET "/toolbox/$id/process/execute" | tail -1)" '^405$' 'a wrong meth
 like "$(json POST "/toolbox/$id/process/execute" 'no json')" 'not a JSON object' 'a wrong body: 400'
 like "$(ask GET "/toolbox/none/files?path=/")" "sandbox 'none' not found" 'a box that is not there'
 like "$(ask GET "/toolbox/$id/files/download?path=/workspace/none" | tail -1)" '^404$' 'a file that is not there: 404'
+json POST "/toolbox/$id/process/execute" '{"command":"printf foo.foo >one; printf none >two"}' >"$t/out"
+is "$(json POST "/toolbox/$id/files/replace" '{"files":["/workspace/one","/workspace/two","/workspace/gone"],"pattern":"foo","newValue":"%1&"}' | head -1 |
+	jq -c 'map(.success)')" '[true,true,false]' 'text is replaced in files; the one that is not there has its own error'
+json POST "/toolbox/$id/files/replace" '{"files":["/workspace/one"],"pattern":".","newValue":"-"}' >"$t/out"
+like "$(json POST "/toolbox/$id/process/execute" '{"command":"cat one two"}')" '"result":"%1&-%1&none"' 'as it is written: no pattern, in every place'
+is "$(json POST "/toolbox/$id/files/replace" '{"files":["/workspace/one"],"pattern":"","newValue":"-"}' | tail -1)" 400 'an empty text is refused'
+json POST "/toolbox/$id/process/execute" '{"command":"rm one two"}' >"$t/out"
 json POST "/toolbox/$id/process/execute" '{"command":"touch HELD"}' >held.out &
 held() { "$sg" state -S "$session" --json | grep -q HELD; }
 wait_for 20 held

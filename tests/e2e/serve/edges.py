@@ -246,6 +246,10 @@ def e2b():
     rpc("process.Process/CloseStdin", **who)
     typed = b"".join(base64.b64decode(m.get("event", {}).get("data", {}).get("stdout", "")) for _, m in envelopes(r))
     ok(got == (200, pieces({}) + b"\x02\0\0\0\2{}") and typed == b"one two", "a stream of input comes to its process: %s %s" % (typed, got))
+    c = HTTPConnection(host, port, timeout=60)
+    c.request("POST", "/process.Process/Connect", pieces(who), connect)
+    codes = [m.get("error", {}).get("code") for flags, m in envelopes(c.getresponse()) if flags & 2]
+    ok(codes == ["not_found"], "who connects to a process that has ended is told that it is not there: %s" % codes)
 
     # one watcher that asks too late, one that reads too late
     late = rpc("filesystem.Filesystem/CreateWatcher", path="/workspace/w")[1]["watcherId"]
