@@ -66,7 +66,8 @@ for m in one two three; do echo "return { $(turn $m "echo $m >$m.txt") { say = '
 long=$(sed -n 's/.*session: \(s-[a-z0-9]*\) .*started.*/\1/p' log | head -1)
 "$sg" events "$long" --json >all.json
 RANDOM=${SEED:-27}
-seqs=$(sed -n '/"kind":"action.ended"/s/.*"seq":\([0-9]*\).*/\1/p; /"kind":"model.reply"/s/.*"seq":\([0-9]*\).*/\1/p' all.json | awk 'NR > 1')
+seqs=$(sed -n '/"kind":"action.ended"/s/.*"seq":\([0-9]*\).*/\1/p; /"kind":"model.reply"/s/.*"seq":\([0-9]*\).*/\1/p' all.json |
+	awk 'NR > 4' | head -n -2) # not before the first command, nor after the last answer, when nothing is left to do
 paths() { "$sg" tree "$1" --json 2>/dev/null | grep -o '"path":"[^"]*"' | sort | tr '\n' ' '; }
 after() { "$sg" events "$1" --json | awk -v n="$at" '{ match($0, /"seq":[0-9]+/); if (substr($0, RSTART + 6, RLENGTH - 6) + 0 > n) print }'; }
 before() { awk -v n="$at" '{ match($0, /"seq":[0-9]+/); if (substr($0, RSTART + 6, RLENGTH - 6) + 0 <= n) print }' all.json; }
