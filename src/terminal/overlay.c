@@ -142,7 +142,7 @@ static void put_keys(const struct overlay_facts *f, struct buf *out)
 	buf_puts(out, last);
 }
 
-/* The end of what is being typed, as much as the row holds beside what it says. */
+/* The end of the text that is typed, as much as the row holds. */
 static const char *typed_end(const struct overlay_facts *f)
 {
 	enum { SAYS = 64, LEAST = 12 };

@@ -51,7 +51,7 @@ spec.it "a permission request is checked as the action that it describes" (funct
   spec.eq(judged, { "bash touch a", "bash touch b", "edit c.txt", "other " })
 end)
 
--- What is told of the updates that an agent sends in its turn; each is { session, update }.
+-- What an agent's updates become in its turn; each is { session, update }.
 local function hear(updates)
   local queue, out, prompt = {}, {}, nil
   local w = { within = function(_, _, fn, ...) return fn(...) end, take = function(fn, ...) return fn(...) end }
