@@ -110,9 +110,13 @@ none=$(each 0) six=$(each 6)
 like "$(grep -ao '"text":"changed [^"]*' each.out)" 'f6 .*1 file changed, 1 added' 'what commands change is seen'
 is "$((six - none))" 6 'and each of them costs one request'
 if ! grep -q '^  poll = ' "$here/../../plugins/sandboxes/$kind.lua"; then # output of the others is fetched
-	# a shell's start costs one request or more, depending on when its first words arrive: on a busy machine measure again
-	for _ in 1 2 3; do
-		none=$(each 0 yes) six=$(each 6 yes)
+	# a shell's start costs one request or more, depending on when its first words arrive: the fewest of several runs count
+	none=1000 six=1000
+	for _ in 1 2 3 4 5; do
+		few=$(each 0 yes)
+		[ "$few" -lt "$none" ] && none=$few
+		few=$(each 6 yes)
+		[ "$few" -lt "$six" ] && six=$few
 		[ "$((six - none))" -ge 5 ] && [ "$((six - none))" -le 7 ] && break
 	done
 	like "$(grep -ao '"text":"changed [^"]*' each.out)" 'f6 .*1 file changed, 1 added' 'so it is in a shell that stays'
