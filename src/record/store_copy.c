@@ -6,6 +6,8 @@
 #include "base/mem.h"
 #include "record/store_priv.h"
 
+enum { COPY_BUSY_MS = 10000 };
+
 /* The row of a list, read as JSON whatever it is. */
 #define ROW                                                                                        \
 	"CASE WHEN m.codec = 0 AND json_valid(CAST(m.data AS TEXT)) THEN CAST(m.data AS TEXT) ELSE '{}' END"
@@ -109,23 +111,37 @@ static int store_copy_exec(struct store *s, const char *sql)
 	return sqlite3_exec(s->db, sql, NULL, NULL, NULL) == SQLITE_OK ? 0 : -1;
 }
 
-int store_copy(struct store *s, const char *from, uint64_t seq, struct err *err)
+static int store_attach(struct store *s, const char *from)
 {
 	sqlite3_stmt *st;
 	if (sqlite3_prepare_v2(s->db, "ATTACH ?1 AS src", -1, &st, NULL) != SQLITE_OK)
-		return store_copy_fail(s, from, err);
+		return -1;
 	sqlite3_bind_text(st, 1, from, -1, SQLITE_STATIC);
 	int rc = sqlite3_step(st);
 	sqlite3_finalize(st);
-	if (rc != SQLITE_DONE)
+	return rc == SQLITE_DONE ? 0 : -1;
+}
+
+/* The last reader of @from that closes it, or who builds its index, holds it for a moment. */
+static int store_copy_wait(struct store *s, const char *from, uint64_t seq, struct err *err)
+{
+	if (store_attach(s, from) < 0)
 		return store_copy_fail(s, from, err);
-	rc = store_copy_exec(s, "BEGIN IMMEDIATE") < 0 ? store_copy_fail(s, from, err)
-						       : store_copy_rows(s, from, seq, err);
+	int rc = store_copy_exec(s, "BEGIN IMMEDIATE") < 0 ? store_copy_fail(s, from, err)
+							   : store_copy_rows(s, from, seq, err);
 	if (rc == 0 && store_copy_exec(s, "COMMIT") < 0)
 		rc = store_copy_fail(s, from, err);
 	if (rc < 0)
 		store_copy_exec(s, "ROLLBACK");
 	store_copy_exec(s, "DETACH src");
+	return rc;
+}
+
+int store_copy(struct store *s, const char *from, uint64_t seq, struct err *err)
+{
+	sqlite3_busy_timeout(s->db, COPY_BUSY_MS);
+	int rc = store_copy_wait(s, from, seq, err);
+	sqlite3_busy_timeout(s->db, STORE_BUSY_MS);
 	return rc;
 }
 

@@ -77,7 +77,7 @@ static int connect_db(struct store *s, struct err *err)
 	sqlite3_db_config(s->db, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, NULL);
 	sqlite3_db_config(s->db, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, NULL);
 	sqlite3_limit(s->db, SQLITE_LIMIT_LENGTH, 1 << 30);
-	sqlite3_busy_timeout(s->db, 250);
+	sqlite3_busy_timeout(s->db, STORE_BUSY_MS);
 	return store_file_run(
 		s,
 		"PRAGMA secure_delete=ON; PRAGMA cell_size_check=ON; PRAGMA mmap_size=0; PRAGMA temp_store=MEMORY;"

@@ -34,6 +34,8 @@ struct store_count {
 	int64_t signed_us;
 };
 
+enum { STORE_BUSY_MS = 250 }; /* how long a statement waits for another process's lock */
+
 struct store {
 	sqlite3 *db;
 	sqlite3_stmt *stmt[SQL_NR];
