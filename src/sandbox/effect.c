@@ -38,6 +38,7 @@ static void effect_job_free(struct job *j)
 	oom_forget(j);
 	free(j->unrun);
 	free(j->lost_why);
+	free(j->killed_why);
 	json_release(&j->refused);
 	free(j);
 }
@@ -98,6 +99,8 @@ static void put_end(const struct job *j, const struct run_end *e, json_t *body)
 		json_put_int(body, "signal", e->signal);
 	else
 		json_put_int(body, "code", e->code);
+	if (e->signal == SIGKILL && j->killed_why)
+		json_put_str(body, "why", j->killed_why);
 	if (!e->oom)
 		return;
 	CLEANUP(free_ptr)

@@ -134,6 +134,8 @@ void boxes_kill(struct boxes *b, uint64_t box, const char *why)
 		next = j->next;
 		if (action_state(j->action) == ACTION_RUNNING)
 			gate_cancel(b->gate, action_id(j->action), "kill", why);
+		else if (j->run && !j->killed_why)
+			j->killed_why = mem_strdup(why);
 	}
 	if (s->driver->kill)
 		s->driver->kill(s->box);

@@ -31,6 +31,7 @@ struct job {
 	int stopped; /* the signal with which its starter ends it; 0 none */
 	/* what its driver says about how it was lost, or why nothing was executed; NULL nothing */
 	char *lost_why;
+	char *killed_why;      /* all of its sandbox was killed before it was let go; NULL: no */
 	json_t *refused;       /* action.ended of it; NULL nothing */
 	int64_t refused_more;  /* beyond those in refused */
 	struct oom_look *look; /* effect_oom.c; NULL: it runs */
