@@ -180,7 +180,9 @@ static void looked_at(void)
 	press(":out nothing\n");
 	ok(strstr(ui.message, "out needs the number of an action"), "%s", ui.message);
 	press(":shell\n");
-	is_int(ui.wish, WISH_SHELL, "shell: one's own in the box, as s does");
+	is_int(ui.wish, 0, "shell: asks first, as s does");
+	press("y");
+	is_int(ui.wish, WISH_SHELL, "then it is one's own in the box");
 	ui.wish = WISH_NONE;
 	press(":events\n");
 	is_str(ui_top(&ui)->ops->name, "log", "events: the log");
