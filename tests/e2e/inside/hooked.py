@@ -106,6 +106,7 @@ def gives_up():
     s.sendall(b"POST /sandglass-hook/claude HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer %s\r\nContent-Length: %d\r\n\r\n" % (key.encode(), len(body)) + body)
     wait_for("go")
     s.close()
+    wait_for("bye")
 
 
 def model_waits():
