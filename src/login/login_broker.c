@@ -74,14 +74,19 @@ static void note_failed(const char *name, const char hex[HEX_LEN])
 		unlink(path);
 }
 
-/* The vendor's program, with its own locks; its output is dropped. */
+/* The vendor's program, with its own locks; its output is dropped. The helper's standard output is
+ * closed, so @null may get that number and must survive exec: else the first file that the program
+ * opens would receive its output. */
 static void run_refresh(const struct login_kind *k)
 {
 	pid_t pid = fork();
 	if (pid == 0) {
-		int null = open("/dev/null", O_RDWR | O_CLOEXEC);
+		int null = open("/dev/null", O_RDWR);
 		for (int i = 0; i < 3; i++)
 			dup2(null, i);
+		if (null > 2)
+			close(null);
+		signal(SIGPIPE, SIG_DFL);
 		alarm(REFRESH_S);
 		execvp(k->refresh[0], (char *const *)(uintptr_t)k->refresh);
 		_exit(127);

@@ -50,6 +50,7 @@ wait_for 30 sh -c 'test $(cat token.* | grep -c token-REAL) = 24'
 is "$(refreshes)" 1 "24 that meet an expiring token: one refresh"
 is "$(cat token.* | grep -c 'token-REAL-000003')" 24 "all have the new one"
 is "$(from "$(cat "$HOME/.claude/.credentials.json")" 'v["other"], v["claudeAiOauth"]["refreshToken"]')" '1 grant-3' "the vendor's file is the vendor's"
+is "$(cat refreshes.streams)" '/dev/null /dev/null /dev/null' "its program has three standard streams, so that no file of its own receives its output"
 
 # --- its process can do nothing but read ---
 login 3 60
