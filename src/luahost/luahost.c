@@ -60,9 +60,15 @@ static json_t *clean_frame(struct record *r, json_t *body, char **text_out)
 	return body;
 }
 
+/* Frames that the host has: not those that its worker still converts. */
+static uint64_t luahost_sent(const struct host *h)
+{
+	return h->ordinal - frame_worker_pending(h->worker, true);
+}
+
 void luahost_turn_begins(struct host *h)
 {
-	if (h->ordinal == h->turns + 1) {
+	if (luahost_sent(h) == h->turns + 1) {
 		h->warned = false;
 		loop_timer_set(h->turn, TURN_WARN_MS, 0);
 	}
@@ -115,6 +121,8 @@ static void luahost_on_idle(struct host *h)
 		loop_timer_stop(h->turn);
 		if (h->ops.on_idle)
 			h->ops.on_idle(h->self);
+	} else if (h->turns == luahost_sent(h)) {
+		loop_timer_stop(h->turn);
 	} else {
 		h->warned = false;
 		loop_timer_set(h->turn, TURN_WARN_MS, 0);
