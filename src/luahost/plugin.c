@@ -14,6 +14,7 @@ enum { PLUGIN_FILE_MAX = 1 << 20 };
 struct question {
 	struct question *next;
 	uint64_t ticket; /* 0: wants the face */
+	json_t *body;	 /* NULL: the host has it */
 	plugin_fn *done;
 	void *self;
 };
@@ -30,6 +31,7 @@ struct plugin {
 	struct loop_timer *later;
 	bool files;  /* its frames hold pieces of files */
 	bool failed; /* a host did not start */
+	bool loaded; /* by the host; before, questions are kept */
 	uint64_t ticket;
 	struct question *open;
 };
@@ -42,6 +44,7 @@ static void plugin_answer(struct plugin *p, struct question **at, const json_t *
 	*at = q->next;
 	if (q->done)
 		q->done(q->self, value, why);
+	json_decref(q->body);
 	free(q);
 }
 
@@ -66,17 +69,28 @@ static void plugin_on_idle(void *self)
 	uint64_t until = p->ticket; /* an answer may ask again */
 	CLEANUP(free_ptr) char *why = mem_printf("the plugin '%s' has not answered", p->name);
 	for (struct question **at = &p->open; *at;)
-		if ((*at)->ticket && (*at)->ticket <= until)
+		if ((*at)->ticket && (*at)->ticket <= until && !(*at)->body)
 			plugin_answer(p, at, NULL, why);
 		else
 			at = &(*at)->next;
 }
 
+/* Questions that came before the host had loaded the plugin: its modules are requests to us, so it
+ * would have to answer while it waits for them. */
+static void plugin_send_kept(struct plugin *p)
+{
+	p->loaded = true;
+	for (struct question *q = p->open; q; q = q->next)
+		if (q->body)
+			luahost_ask(p->host, q->ticket, take(&q->body));
+}
+
 static void plugin_on_result(void *self, json_t *face)
 {
 	struct plugin *p = self;
-	json_decref(p->face);
-	p->face = json_incref(face);
+	if (!p->face) /* a host that starts again has the same text, and others hold the face */
+		p->face = json_incref(face);
+	plugin_send_kept(p);
 	for (struct question **at = &p->open; *at;)
 		if (!(*at)->ticket)
 			plugin_answer(p, at, p->face, NULL);
@@ -95,6 +109,7 @@ static void plugin_on_end(void *self, const json_t *end, const struct err *died)
 	if (p->host && !p->old) {
 		p->old = p->host;
 		p->host = NULL;
+		p->loaded = false;
 		loop_timer_set(p->later, 0, 0);
 	}
 	struct question *open = p->open; /* an answer may ask again, of a new host */
@@ -172,6 +187,7 @@ void plugin_free(struct plugin **pp)
 	while (p->open) {
 		struct question *q = p->open;
 		p->open = q->next;
+		json_decref(q->body);
 		free(q);
 	}
 	loop_timer_free(&p->later);
@@ -210,16 +226,13 @@ void plugin_ask(struct plugin *p, const char *fn, uint64_t call, json_t *args, p
 		void *self)
 {
 	uint64_t ticket = ++p->ticket;
-	plugin_question_new(p, ticket, done, self);
-	if (!plugin_running(p)) {
-		json_decref(args);
-		return;
-	}
-	json_t *body = json_object();
-	json_put_str(body, "fn", fn);
-	json_put_int(body, "call", (int64_t)call);
-	json_put(body, "args", args ? args : json_object());
-	luahost_ask(p->host, ticket, body);
+	struct question *q = plugin_question_new(p, ticket, done, self);
+	q->body = json_object();
+	json_put_str(q->body, "fn", fn);
+	json_put_int(q->body, "call", (int64_t)call);
+	json_put(q->body, "args", args ? args : json_object());
+	if (plugin_running(p) && p->loaded)
+		luahost_ask(p->host, ticket, take(&q->body));
 }
 
 void plugin_forget(struct plugin *p, void *self)

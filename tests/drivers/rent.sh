@@ -53,6 +53,26 @@ ticks=$(for task in /proc/"$pid"/task/*; do [ "$(cat "$task/comm")" != frames ] 
 ok $? "a thread of its own converts its pieces ($ticks ticks)"
 "$sg" stop --now -S "$id" >out 2>&1
 
+# The plugin's process dies; the next file, which waits already, is written by a new one.
+sed 's|^\(function M.write(.*\)$|\1 while bytes:sub(1, 4) == "FAIL" do kept = (kept or "x") .. (kept or "x") end|; s|^local M = |local kept\n&|' free.lua >dies.lua
+{ printf FAIL; head -c 300000 /dev/zero; } >bad
+cat >dies_run.lua <<'L'
+local sg = require "sandglass"
+local box <close> = sg.sandbox { backend = "./dies.lua" }
+local over = 0
+for _, name in ipairs { "bad", "large" } do
+  sg.spawn(function()
+    local put, err = box:put(name, name)
+    print(name, put and "there" or err.msg:find "256 MB of memory" and "died" or err.msg)
+    over = over + 1
+  end)
+end
+while over < 2 do sg.sleep(0.01) end
+L
+run dies_run.lua
+is "$(sed -n 's/.* note: //p' out | tr -s ' \t' ' ' | sort)" 'bad died
+large there' 'a question of a plugin that starts again waits until it is loaded'
+
 # One agent opens a box of its own; its neighbor has none.
 cat >two.lua <<'L'
 local sg = require "sandglass"
