@@ -195,10 +195,8 @@ void overlay_paint(const struct overlay_facts *f, struct buf *out)
 		buf_printf(&keys, " deny #%" PRIu64 ", reason: %s_   Enter denies, Esc goes back",
 			   f->denying, typed_end(f));
 	else if (f->typing)
-		buf_printf(
-			&keys,
-			" file of the host: %s_   Enter copies it into the sandbox, Esc goes back",
-			typed_end(f));
+		buf_printf(&keys, " file of the host: %s_   Enter copies it, Esc goes back",
+			   typed_end(f));
 	else
 		put_keys(f, &keys);
 	overlay_put_row(f, row, ";7", buf_cstr(&keys), out);

@@ -187,6 +187,17 @@ static void show_fleet(struct attached_view *v)
 	view_overlay_close(v);
 }
 
+/* Erases the last character with all of its bytes: a reason with half a character is not text. */
+static void view_overlay_erase(struct buf *typed)
+{
+	while (typed->len && ((unsigned char)typed->data[typed->len - 1] & 0xc0) == 0x80)
+		typed->len--;
+	if (typed->len)
+		typed->len--;
+	if (typed->data)
+		typed->data[typed->len] = 0;
+}
+
 static void terminal_view_line_key(struct attached_view *v, char key)
 {
 	if ((key == '\r' || key == '\n') && v->denying)
@@ -195,8 +206,8 @@ static void terminal_view_line_key(struct attached_view *v, char key)
 		terminal_view_copy_file(v);
 	else if (key == 0x1b || key == 3)
 		v->typing = false;
-	else if ((key == 0x7f || key == 8) && v->typed.len)
-		v->typed.data[--v->typed.len] = 0;
+	else if (key == 0x7f || key == 8)
+		view_overlay_erase(&v->typed);
 	else if ((unsigned char)key >= ' ' && key != 0x7f)
 		buf_putc(&v->typed, key);
 }
@@ -254,7 +265,8 @@ void view_overlay_rest(struct attached_view *v)
 {
 	if (!v->overlay || v->closing)
 		return;
-	if (v->decided && !overlay_waiting(v->state, v->agent))
+	/* while you type a line it stays open: the agent would receive the rest of the line */
+	if (v->decided && !v->typing && !overlay_waiting(v->state, v->agent))
 		view_overlay_close(v);
 	else
 		view_overlay_show(v);

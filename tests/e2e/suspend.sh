@@ -80,7 +80,7 @@ to b 'type \x1ca' >/dev/null
 is "$(to b 'wait (rule touch) 30')" ok "a shows the queue, with the rule"
 to b 'type n' >/dev/null
 is "$(to b 'wait reason: _ 30')" ok "n asks for the reason"
-to b 'type no file, please\r' >/dev/null
+to b 'type no fil\xc3\xa9\x7fe, please\r' >/dev/null
 wait_for 30 sh -c '"$1" events "$2" --json | grep -q "\"kind\":\"action.decided\""' - "$sg" "$s"
 is "$(to b 'wait model: all is done 30')" ok "Enter denies the oldest, and the overlay closes: the model hears it, and answers"
 like "$(cat log)" 'no file, please' "with the reason"
