@@ -272,7 +272,7 @@ function Box:interpreter(language, o)
   local proc, err = self:spawn(engine.start_words(name), { cwd = o.cwd })
   if not proc then return nil, err end
   local client
-  client, err = rt.require "sandglass.interpreter".client_of(proc)
+  client, err = rt.require "sandglass.interpreter".client_of(proc, name)
   if not client then return nil, rt.is_error(err) and err or rt.err(err) end
   return check.new(interpreter_mt, { id = proc.id, box = self, state = { proc = proc, words = { engine.program, client } } })
 end

@@ -103,19 +103,25 @@ M.languages = {
   node = require "sandglass.interpreter_node",
 }
 
--- Waits for the line with the client's path: the path, or nil and an error.
-function M.client_of(proc)
+local STARTED_MOST = 65536   -- bytes of output before the client's path: a start-up file of the user may print something
+
+-- Waits for the line with the path of the client, which is named as the interpreter: the path, or nil and an error. Anything in the
+-- sandbox may have written the output, so it is bounded.
+function M.client_of(proc, name)
   local out, err = "", ""
-  while true do
+  while #out <= STARTED_MOST do
     local data, stream = proc:read()
     if not data then
       if type(stream) == "table" then return nil, stream end   -- denied, or the like
-      return nil, { code = "backend", msg = "the interpreter didn't start" .. (err ~= "" and ": " .. err:sub(-500):gsub("%s+$", "") or "") }
+      break
     end
-    if stream == "err" then err = err .. data else out = out .. data end
-    local path = out:match "^([^\n]+)\n"
-    if path then return path end
+    if stream == "err" then err = (err .. data):sub(-500) else out = out .. data end
+    local at = out:find("/" .. name .. ".", 1, true)
+    local nl = at and out:find("\n", at, true)
+    if nl then return out:sub(out:sub(1, at):match "^.*\n()" or 1, nl - 1) end
   end
+  proc:kill "KILL"
+  return nil, { code = "backend", msg = "the interpreter didn't start" .. (err ~= "" and ": " .. err:gsub("%s+$", "") or "") }
 end
 
 return M

@@ -40,6 +40,13 @@ try("a million bytes of code", "y = '" .. ("z"):rep(1000000) .. "'; print(len(y)
 local none, why = interpreter:run "# caf\xe9"
 report(not none and why.msg:find "byte 6", "code that isn't UTF-8: the error names the byte")
 try_tool("a tool of agents", "python", "turns.lua")
+local loud = sg.sandbox { env = { PYTHONPATH = "/workspace" } }
+loud:write("sitecustomize.py", "print('\\nhello')")
+interpreter = assert(loud:interpreter "python")
+try("a start-up file that prints", "6 * 7", 0, "42\n\nhello\n")
+loud:write("sitecustomize.py", "while True: print('x' * 9999)")
+none, why = loud:interpreter "python"
+report(not none and why.code == "backend", "one that never stops printing: an error")
 L
 cat >js.lua <<'L'
 return { { call = { "node", { code = "const kept = 21" } } }, { call = { "node", { code = "kept * 2" } } }, { say = "done" } }
@@ -72,7 +79,7 @@ try() { # script, how many
 	done <"$t/out"
 	is "$(grep -c . "$t/out")" "$2" "all of $1 was tried"
 }
-try s.lua 9
+try s.lua 11
 file=$(ls -t "$HOME"/.local/share/sandglass/sessions/*.glass | head -1)
 "$SANDGLASS" events "$file" --json >events
 is "$(python3 - <<'P'
