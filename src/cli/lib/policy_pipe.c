@@ -14,7 +14,7 @@
 #include "base/mem.h"
 #include "base/paths.h"
 
-enum { POLICY_MAX = 1 << 20, POLICY_US = 10 * 1000000, NAME_BYTES = 8 };
+enum { POLICY_MAX = 1 << 20, POLICY_US = 10 * 1000000, NAME_BYTES = 16 };
 
 /* The descriptor that @path names; -1: none. */
 static int policy_descriptor(const char *path)
