@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/hash.h"
 #include "base/mem.h"
 
 /* --- versions --------------------------------------------------------------------------------- */
@@ -116,25 +117,34 @@ static size_t base64_bytes(const char *data)
 	return n * 3 / 4;
 }
 
+/* Why @data can't be given to a model, for the text; "": it can. A model's API refuses every later
+ * request of a conversation that holds data which is not base64. */
+static const char *media_lacks(const char *data, size_t total)
+{
+	size_t len = strlen(data);
+	CLEANUP(buf_release) struct buf bytes = BUF_INIT;
+	if (!len)
+		return ", without data";
+	if (len > MCP_MEDIA_MAX || total + len > MCP_MEDIA_ALL_MAX)
+		return ", left out: too large";
+	return base64_parse(data, len, &bytes) ? "" : ", left out: not base64";
+}
+
 /* Keeps an image, a sound, or a file for the models that take it, and names it in the text. */
 static void put_media(struct buf *text, json_t *media, size_t *total, const char *type,
 		      const char *mime, const char *data, const char *uri)
 {
-	size_t len = strlen(data);
-	bool fits = len && len <= MCP_MEDIA_MAX && *total + len <= MCP_MEDIA_ALL_MAX;
+	const char *lacks = media_lacks(data, *total);
 	buf_printf(text, "[%.40s %.80s, %zu bytes%s%.300s%s]", type, mime, base64_bytes(data),
-		   uri ? ", " : "", uri ? uri : "",
-		   fits	 ? ""
-		   : len ? ", left out: too large"
-			 : ", without data");
-	if (!fits)
+		   uri ? ", " : "", uri ? uri : "", lacks);
+	if (*lacks)
 		return;
 	json_t *o = json_object();
 	json_put_str(o, "mime", mime);
 	json_put_str(o, "data", data);
 	json_put_str(o, "uri", uri);
 	json_array_append_new(media, o);
-	*total += len;
+	*total += strlen(data);
 }
 
 /* A link: models read what it names with the tool that reads resources. */

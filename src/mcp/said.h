@@ -20,8 +20,8 @@ bool mcp_good_tool(const json_t *tool, bool modern);
 /* The tool of that name, NULL if there is none (or @name is NULL). Borrowed from @tools. */
 const json_t *mcp_tool_named(const json_t *tools, const char *name);
 
-/* Characters of base64: of one image or file, and of all of a result. Larger ones are left out, and
- * the text names them. */
+/* Characters of base64: of one image or file, and of all of a result. Larger ones, and data that is
+ * not base64, are left out; the text names them. */
 enum { MCP_MEDIA_MAX = 5 << 20, MCP_MEDIA_ALL_MAX = 12 << 20 };
 
 /* The content of a CallToolResult: {"text","structured"?,"is_error","media"?}. text names each

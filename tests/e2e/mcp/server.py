@@ -50,7 +50,7 @@ for line in sys.stdin:
         elif name == "shot":
             out({"jsonrpc": "2.0", "id": i, "result": {"content": [
                 {"type": "text", "text": "the page"}, {"type": "image", "mimeType": "image/png", "data": PNG},
-                {"type": "audio", "mimeType": "audio/wav", "data": "UklGRg=="},
+                {"type": "audio", "mimeType": "audio/wav", "data": "UklGRg=="}, {"type": "image", "mimeType": "image/png", "data": "not base64!!"},
                 {"type": "resource_link", "uri": "x://log/1", "name": "log", "mimeType": "text/plain"}]}})
         elif name == "fail":
             answer(i, "it did not work", isError=True)
