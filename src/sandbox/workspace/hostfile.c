@@ -228,14 +228,13 @@ enum hostfile_left hostfile_settle(int root, const char *path, size_t len,
 	hostfile_read(&aside, dir, temp.ready, strlen(temp.ready));
 	hostfile_read(&here, dir, name, strlen(name));
 	enum hostfile_left left = HOSTFILE_NOTHING;
-	struct err none = ERR_INIT;
 	if (aside.st.st_ino && !aside.blocked && known(self, &aside.state))
 		left = unlinkat(dir, temp.ready, 0) < 0 ? HOSTFILE_STAYS : HOSTFILE_REMOVED;
 	else if (aside.st.st_ino && (here.blocked || !known(self, &here.state)))
 		left = HOSTFILE_STAYS;
 	else if (aside.st.st_ino)
-		left = hostplace_put(dir, temp.ready, name, &here.st, &none) < 0 ? HOSTFILE_STAYS
-										 : HOSTFILE_BACK;
+		left = hostplace_return(dir, temp.ready, name, &here.st) < 0 ? HOSTFILE_STAYS
+									     : HOSTFILE_BACK;
 	hostfile_release(&aside);
 	hostfile_release(&here);
 	return left;

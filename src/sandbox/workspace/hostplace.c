@@ -118,6 +118,19 @@ int hostplace_put(int dir, const char *temp, const char *name, const struct stat
 			   : put_failed(dir, temp, put_new(dir, temp, name, was, err));
 }
 
+int hostplace_return(int dir, const char *temp, const char *name, const struct stat *was)
+{
+	if (!was->st_ino)
+		return renameat2(dir, temp, dir, name, RENAME_NOREPLACE);
+	if (!hostplace_holds(dir, name, was) ||
+	    renameat2(dir, temp, dir, name, RENAME_EXCHANGE) < 0)
+		return -1;
+	if (hostplace_holds(dir, temp, was))
+		return unlinkat(dir, temp, 0);
+	(void)renameat2(dir, temp, dir, name, RENAME_EXCHANGE);
+	return -1;
+}
+
 int hostplace_remove(int dir, const char *temp, const char *name, const struct stat *was,
 		     struct err *err)
 {

@@ -25,6 +25,9 @@ bool hostplace_same(const struct stat *a, const struct stat *b);
  * another version is there, which stays; @temp is then removed. */
 NODISCARD int hostplace_put(int dir, const char *temp, const char *name, const struct stat *was,
 			    struct err *err);
+/* Another process's version @temp returns to @name in place of @was, which is removed. -1: both
+ * stay, for @name has changed, or the file system can't exchange them. */
+NODISCARD int hostplace_return(int dir, const char *temp, const char *name, const struct stat *was);
 /* Removes the file or link @name, which is renamed to @temp first. ERR_BUSY if it is another
  * version, which stays. Missing is fine. */
 NODISCARD int hostplace_remove(int dir, const char *temp, const char *name, const struct stat *was,

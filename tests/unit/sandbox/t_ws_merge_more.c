@@ -315,6 +315,24 @@ static void taken_places(void)
 	sh_in("/", "rm -rf %s", dir);
 }
 
+/* A version of another process that is not in its place, and whose place changes meanwhile. */
+static void version_stays(void)
+{
+	char dir[] = "/tmp/sandglass-place-XXXXXX";
+	struct stat none = { 0 }, was;
+	bool good = mkdtemp(dir) != NULL && sh_in(dir, "echo theirs > temp; echo ours > f") == 0;
+	int root = open(dir, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	good &= fstatat(root, "f", &was, 0) == 0 && sh_in(dir, "echo newer > f") == 0;
+	ok(good && hostplace_return(root, "temp", "f", &was) == -1 && hostplace_return(root, "temp", "f", &none) == -1 &&
+		   sh_in(dir, "test \"$(cat temp f)\" = \"$(printf 'theirs\\nnewer')\"") == 0,
+	   "a version that can't return stays, as does the newer one");
+	good = fstatat(root, "f", &was, 0) == 0;
+	ok(good && hostplace_return(root, "temp", "f", &was) == 0 && sh_in(dir, "test \"$(ls) $(cat f)\" = 'f theirs'") == 0,
+	   "it returns in place of a version that is known");
+	close(root);
+	sh_in("/", "rm -rf %s", dir);
+}
+
 static void child_trouble(void)
 {
 	struct merge_box m;
@@ -401,6 +419,7 @@ int main(void)
 	killed_undone();
 	taken_places();
 	child_trouble();
+	version_stays();
 	flags();
 	return done_testing();
 }
