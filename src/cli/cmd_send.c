@@ -211,14 +211,15 @@ static int take_aim_word(struct cmd_ctx *ctx, struct aim *a, const char *word, s
 
 /* Nothing is named, and sessions run that may have nothing to do with this. undo of a single one
  * that runs takes back more than merges: that session decides. */
-static int aim_by_work(struct cmd_ctx *ctx, struct aim *a, size_t live, struct err *err)
+static int aim_by_work(struct cmd_ctx *ctx, struct aim *a, const struct strv *live, struct err *err)
 {
 	bool undo = !strcmp(ctx->command->name, "undo");
 	size_t others = 0;
-	if (!live || cmd_word(ctx, 0) || a->session || (undo && live == 1))
+	if (!live->nr || cmd_word(ctx, 0) || a->session || (undo && live->nr == 1))
 		return 0;
 	int rc = merge_aim_choose(ctx->sessions, undo, &a->session, &others, err);
-	if (rc > 0 && (live > 1 || others) && !ctx->quiet)
+	bool obvious = !others && live->nr == 1 && rc > 0 && !strcmp(live->item[0], a->session);
+	if (rc > 0 && !obvious && !ctx->quiet)
 		fprintf(ctx->err, "sandglass: %s: session %s, the newest with %s\n",
 			ctx->command->name, a->session, undo ? "a merge to undo" : "unmerged work");
 	return rc < 0 ? -1 : 0;
@@ -234,7 +235,7 @@ static int take_aim(struct cmd_ctx *ctx, struct aim *a, struct err *err)
 		if (take_aim_word(ctx, a, cmd_word(ctx, i), err) < 0)
 			return -1;
 	int rc = control_list(&live, err);
-	if (rc == 0 && aim_by_work(ctx, a, live.nr, err) < 0) {
+	if (rc == 0 && aim_by_work(ctx, a, &live, err) < 0) {
 		strv_release(&live);
 		return -1;
 	}
