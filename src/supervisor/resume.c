@@ -29,6 +29,7 @@ struct old_box {
 struct old_action {
 	uint64_t id, call, box;
 	bool started, writes, outside, connect;
+	bool reached; /* a connection of its sandbox was made while it ran */
 };
 
 struct resume {
@@ -128,6 +129,8 @@ static void super_resume_see_action(struct resume *r, const struct event *ev, co
 			continue;
 		if (ev->kind == EV_ACTION_STARTED) {
 			r->open[i].started = true;
+			for (size_t k = 0; k < r->nr_open && r->open[i].connect; k++)
+				r->open[k].reached |= r->open[k].box == r->open[i].box;
 		} else if (strcmp(json_str(body, "end", ""), "interrupted") != 0) {
 			memmove(&r->open[i], &r->open[i + 1],
 				(--r->nr_open - i) * sizeof(*r->open));
@@ -274,7 +277,7 @@ static void see_lost(struct resume *r)
 	r->lost = mem_calloc(r->nr_open + 1, sizeof(*r->lost));
 	for (size_t i = 0; i < r->nr_open; i++) {
 		const struct old_action *a = &r->open[i];
-		bool connected = false;
+		bool connected = a->box && a->reached;
 		for (size_t k = 0; k < r->nr_open; k++)
 			connected |= a->box && r->open[k].box == a->box && r->open[k].connect &&
 				     r->open[k].started;
