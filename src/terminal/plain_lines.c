@@ -81,15 +81,16 @@ static bool is_complete(const char *p, size_t len, char end)
 
 static void follow_margins(const char *p, size_t len, char end, bool *margins)
 {
-	size_t at = 1; /* controls may follow the ESC */
-	while (at < len && ((unsigned char)p[at] < ' ' || (unsigned char)p[at] >= DEL))
-		at++;
+	size_t at = 1; /* controls and intermediate bytes may follow the ESC */
+	bool intermediate = false;
+	for (; at < len && ((unsigned char)p[at] < '0' || (unsigned char)p[at] >= DEL); at++)
+		intermediate |= p[at] >= ' ' && p[at] < '0';
 	bool csi = at + 1 < len && p[at] == '[', bare = at + 2 == len;
 	if (csi && end == 'r' && p[at + 1] != '?')
 		*margins = !bare;
 	else if (csi && end == 's' && !bare)
 		*margins = true;
-	else if (at + 1 == len && end == 'c')
+	else if (!intermediate && at + 1 == len && end == 'c')
 		*margins = false;
 }
 
