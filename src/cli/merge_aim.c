@@ -31,6 +31,29 @@ static bool aim_merges(const struct unmerged *u, size_t box)
 	return false;
 }
 
+/* Does a command run in the sandbox? The recording may not have its files yet. */
+static bool aim_runs(struct session *s, uint64_t box)
+{
+	CLEANUP(arena_release) struct arena a = ARENA_INIT;
+	struct feed *f;
+	struct event ev;
+	struct err none = ERR_INIT;
+	size_t started = 0, ended = 0;
+	if (feed_new(&f, s, FEED_BOX, box, &none) < 0)
+		return true;
+	while (feed_next(f, &ev, &a, 0, &none) == 1) {
+		CLEANUP(json_release)
+		json_t *body = ev.kind == EV_ACTION_ENDED && ev.body
+				       ? json_parse(ev.body, ev.len, "event", &none)
+				       : NULL;
+		started += ev.kind == EV_ACTION_STARTED;
+		ended += json_flag(body, "started", false);
+		arena_reset(&a);
+	}
+	feed_free(&f);
+	return started > ended;
+}
+
 /* Has the session work, and for which directories? */
 static bool aim_read(struct aim_found *f, struct session *s, bool undo)
 {
@@ -42,7 +65,10 @@ static bool aim_read(struct aim_found *f, struct session *s, bool undo)
 		return false;
 	for (size_t i = 0; i < u.nr; i++) {
 		const struct unmerged_box *b = &u.box[i];
-		if (undo ? !aim_merges(&u, i) : !(b->files + b->branches))
+		bool work = undo ? aim_merges(&u, i) : b->files + b->branches > 0;
+		if (!work && !undo && f->live && !b->closed)
+			work = aim_runs(s, b->id);
+		if (!work)
 			continue;
 		any = true;
 		for (size_t k = 0; k < b->nr; k++)

@@ -43,4 +43,8 @@ is "$? $(cat one/a.txt)" '0 other' 'and takes the one that you name'
 wait_for 30 sh -c "[ \$('$sg' ls --live --json | grep -c '\"live\":true') = 1 ]"
 "$sg" merge --to kept >out 2>err
 is "$? $(git -C one show kept:a.txt) $(grep -c "$first" err)" '0 new 1' 'a running session without work: the newest that has ended with some, and its name'
+id=$("$sg" run -d two.lua -- --work 'echo newer >a.txt; touch made; sleep 300' 2>out)
+wait_for 30 sh -c "'$sg' events '$id' | grep -q 'exec.*sleep 300' && '$sg' events '$id' --json | grep -q action.started"
+timeout 30 "$sg" merge -n >out 2>err
+is "$(grep -c "$id" err) $(grep -c "$first" err)" '1 0' 'nor does one that has ended come before one in which a command runs'
 finish
