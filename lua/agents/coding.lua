@@ -21,6 +21,6 @@ local d = box:diff()
 if not d or #d == 0 then return sg.note "nothing was changed" end
 print(d:stat())
 if a.merge then
-  local ok, why = box:merge { into = a.repo, mode = "branch", branch = "sandglass/coding", review = true }
+  local ok, why = box:merge { into = a.repo, mode = "branch", review = true }
   if not ok then sg.exit(why.exit, "not merged: %s", why) end
 end

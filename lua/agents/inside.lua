@@ -23,7 +23,7 @@ local d = r.box:diff()
 if d and #d > 0 then
   print(d:stat())
   if a.merge and a.repo ~= "" and r.ok then
-    local ok, why = r.box:merge { into = a.repo, mode = "branch", branch = "sandglass/" .. (a.agent:match "([^/]+)%.lua$" or a.agent), review = true }
+    local ok, why = r.box:merge { into = a.repo, mode = "branch", review = true }
     if not ok then sg.exit(why.exit, "not merged: %s", why) end
   end
 end

@@ -11,9 +11,10 @@ static void aim_merge(const json_t *o, struct buf *out)
 	CLEANUP(buf_release) struct buf where = BUF_INIT;
 	if (!json_get_bytes(json_object_get(o, "host_path"), &where) || !where.len)
 		buf_puts(&where, json_str(args, "into", "its repository"));
-	if (!strcmp(mode, "branch"))
-		buf_printf(out, "to branch %s of %s", branch ? branch : "(a new one)",
-			   buf_cstr(&where));
+	if (!strcmp(mode, "branch") && branch)
+		buf_printf(out, "to branch %s of %s", branch, buf_cstr(&where));
+	else if (!strcmp(mode, "branch"))
+		buf_printf(out, "to a new branch of %s", buf_cstr(&where));
 	else if (!strcmp(mode, "patch"))
 		buf_printf(out, "as the patch %s", buf_cstr(&where));
 	else

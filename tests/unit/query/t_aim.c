@@ -14,15 +14,15 @@ int main(void)
 	says("{\"kind\":\"merge\",\"host_path\":\"/r\",\"args\":{\"branch\":\"b\",\"review\":true}}",
 	     "to branch b of /r, hunk by hunk");
 	says("{\"kind\":\"merge\",\"host_path\":\"/r\",\"args\":{}}",
-	     "to branch (a new one) of /r");
+	     "to a new branch of /r");
 	says("{\"kind\":\"merge\",\"host_path\":\"/r\",\"args\":{\"mode\":\"apply\"}}",
 	     "into the files of /r");
 	says("{\"kind\":\"merge\",\"host_path\":\"/r\",\"args\":{\"mode\":\"commits\",\"branch\":\"b\"}}",
 	     "as commits into /r, branch b");
 	says("{\"kind\":\"merge\",\"host_path\":\"/p.patch\",\"args\":{\"mode\":\"patch\"}}",
 	     "as the patch /p.patch");
-	says("{\"kind\":\"merge\",\"args\":{\"into\":\".\"}}", "to branch (a new one) of .");
-	says("{\"kind\":\"merge\",\"args\":7}", "to branch (a new one) of its repository");
+	says("{\"kind\":\"merge\",\"args\":{\"into\":\".\"}}", "to a new branch of .");
+	says("{\"kind\":\"merge\",\"args\":7}", "to a new branch of its repository");
 	says("{\"kind\":\"rollback\",\"tool\":\"redo\",\"args\":{\"redo\":78,\"of\":53}}",
 	     "applies the changes of #78");
 	says("{\"kind\":\"rollback\",\"args\":{\"to\":53}}", "to #53");
