@@ -232,7 +232,10 @@ static void merge_card_lines(struct text *t, struct source *s, const struct mode
 	merge_card_drift(t, &v);
 	merge_card_conflicts(t, s, b, act, keys);
 	if (!act->started && merge_card_by_hunk(s, act))
-		text_puts(t, ROLE_TEXT, "review     y accepts all hunks; :review chooses");
+		text_puts(
+			t, ROLE_TEXT,
+			keys ? "review     y accepts all hunks; :review chooses"
+			     : "review     'approve' merges all hunks; --path and --hunks choose");
 	merge_card_tests(t, &v, brief ? 1 : CARD_CHECKS);
 	text_putf(t, ROLE_DIM, "undo       sandglass undo -S %s", s->model.id ? s->model.id : "");
 }
