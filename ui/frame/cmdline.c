@@ -218,8 +218,10 @@ void ui_command_line(struct ui *ui, const char *text)
 	const struct cmd_row *c = cmd_find(words[0]);
 	enum verb v = verb_find(words[0]);
 	bool verb = v != VERB_NONE && nr == 1 && (!verb_acts(v) || !c || !c->supervisor);
-	if (view_find(words[0]) &&
-	    (nr == 1 || (nr == 2 && !(c && c->supervisor) && agent_named(ui, words[1], &on))))
+	if (v == VERB_SESSIONS && !ui->browse) /* its screen would show an empty list */
+		ui_do(ui, v);
+	else if (view_find(words[0]) &&
+		 (nr == 1 || (nr == 2 && !(c && c->supervisor) && agent_named(ui, words[1], &on))))
 		ui_open(ui, words[0], &on);
 	else if (verb && verb_group(v) != GROUP_DECIDE)
 		ui_do(ui, v);

@@ -79,6 +79,15 @@ static void groups(struct ui *ui)
 	is_int(f->nr, 3 + 20, "Space folds it");
 }
 
+/* Without the list of sessions, its screen would wrongly be empty. */
+static void listed(struct ui *ui)
+{
+	size_t depth = ui->depth;
+	ui_command_line(ui, "sessions");
+	ok(ui->depth == depth, ":sessions opens no empty list where sessions can't be listed");
+	ok(*ui->message, "but names the command that lists them: %s", ui->message);
+}
+
 /* The agent under the cursor is held meanwhile; it would go to the top. */
 static void stays(struct ui *ui, struct source *s)
 {
@@ -239,6 +248,7 @@ int main(void)
 	names();
 	boxes();
 	groups(&ui);
+	listed(&ui);
 	stays(&ui, src[0]);
 	sorted(&ui);
 	dragged(&ui);
