@@ -197,6 +197,18 @@ static void approve_head(struct text *t, const char *title)
 	text_head(t, ROLE_TITLE, "%s", title);
 }
 
+/* @input goes to a row of its own where the space before it would begin the next row. */
+static void approve_with_input(struct text *t, struct buf *line, const char *input)
+{
+	int room = t->width - t->gutter, cells = text_cells(buf_cstr(line), t->ascii);
+	bool apart = cells <= room && cells + 6 + (int)strlen(input) > room;
+	if (!apart)
+		buf_printf(line, "      %s", input);
+	text_add(t, ROLE_DIM, "", line->data, line->len, SANITIZE_EXACT | TEXT_SOFT);
+	if (apart)
+		text_add(t, ROLE_DIM, "", input, strlen(input), SANITIZE_EXACT);
+}
+
 static void approve_circumstances(struct text *t, struct source *s, const json_t *req,
 				  const struct model_action *act)
 {
@@ -217,17 +229,18 @@ static void approve_circumstances(struct text *t, struct source *s, const json_t
 	}
 	if (!json_get_bytes(json_object_get(req, "cwd"), &cwd) || cwd.len == 0)
 		buf_puts(&cwd, "/workspace");
-	buf_printf(&line, "cwd  %s      ", cwd.data);
+	buf_printf(&line, "cwd  %s", cwd.data);
 	if (b)
-		buf_printf(&line, "sandbox %s:%s%s%s      ", b->driver, b->name,
+		buf_printf(&line, "      sandbox %s:%s%s%s", b->driver, b->name,
 			   *b->profile ? " " : "", wall_words(b->profile));
 	if (limit > 0)
-		buf_printf(&line, "limit %s      ", fmt_span(a, limit));
-	buf_printf(&line, "stdin %s",
-		   in > 0 ? arena_printf(a, "%s bytes", fmt_count(a, in))
-		   : json_flag(json_object_get(req, "args"), "stdin", false) ? "open"
-									     : "closed");
-	text_add(t, ROLE_DIM, "", line.data, line.len, SANITIZE_EXACT | TEXT_SOFT);
+		buf_printf(&line, "      limit %s", fmt_span(a, limit));
+	const char *input =
+		arena_printf(a, "stdin %s",
+			     in > 0 ? arena_printf(a, "%s bytes", fmt_count(a, in))
+			     : json_flag(json_object_get(req, "args"), "stdin", false) ? "open"
+										       : "closed");
+	approve_with_input(t, &line, input);
 	buf_reset(&line);
 	for (size_t i = 0; i < json_array_size(env); i++) {
 		CLEANUP(buf_release) struct buf name = BUF_INIT;
