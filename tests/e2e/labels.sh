@@ -33,8 +33,8 @@ is "$("$sg" complete -- ls --label t | cut -f1 | sort | tr '\n' ' ')" 'team=core
 "$sg" label three nightly=1 'note=two words' >"$t/out" 2>&1
 is $? 0 'labels of an ended session'
 is "$(labels three)" '{"nightly": "1", "note": "two words"}' 'are there at once'
-"$sg" label three nightly- >"$t/out" 2>&1
-is "$(labels three)" '{"note": "two words"}' 'and removed by NAME-'
+"$sg" label three nightly- --json >"$t/out" 2>&1
+is "$(labels three)" '{"note": "two words"}' 'and removed by NAME-, also with an option after it'
 "$sg" verify three >"$t/out" 2>&1
 is $? 0 'the chain still verifies'
 is "$("$sg" events three --json --filter kind:session.labeled | wc -l)" 2 'each change is an event'
