@@ -424,7 +424,10 @@ static int cmd_prune_choose_all(struct prune *p, struct err *err)
 		return err_set(err, ERR_USAGE,
 			       "missing arguments: sessions to remove\nName sessions, give "
 			       "--older-than, --keep, --keep-size, --label, or --boxes, or set "
-			       "keep.days or keep.size.");
+			       "keep.days or keep.size.%s",
+			       cmd_has(ctx, "merged")
+				       ? " --merged only leaves out sessions with unmerged work."
+				       : "");
 	if (session_files_list(&p->files, ctx->sessions, err) < 0)
 		return -1;
 	p->merged = plain; /* as after a run: settings remove no work that you have not merged */
