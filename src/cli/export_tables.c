@@ -118,9 +118,11 @@ static void export_tables_tell(struct cmd_ctx *ctx, const struct tables *t, cons
 		return;
 	}
 	json_decref(o);
-	for (enum table table = 0; table < TABLE_NR && !ctx->quiet; table++)
-		fprintf(ctx->out, "%s: %llu rows\n", tables_name(table),
-			(unsigned long long)tables_rows(t, table));
+	for (enum table table = 0; table < TABLE_NR && !ctx->quiet; table++) {
+		unsigned long long nr = tables_rows(t, table);
+		fprintf(ctx->out, "%s: %llu %s\n", tables_name(table), nr,
+			nr == 1 ? "row" : "rows");
+	}
 }
 
 int export_tables(struct cmd_ctx *ctx)
