@@ -109,12 +109,27 @@ static const char *small_how(const struct first *f, int cols, struct arena *ar)
 	return small_fitting(texts, ARRAY_LEN(texts), cols);
 }
 
+/* The list of sessions reads no pending approvals: it counts none instead of zero. */
+static void small_paint_browse(struct area a)
+{
+	static const char *const top[] = { "sandglass: window too small", "window too small",
+					   "too small", "" };
+	static const char *const how[] = { "in a shell: sandglass ls --waiting",
+					   "sandglass ls --waiting", "" };
+	grid_put(a, 0, 0, ROLE_TEXT, small_fitting(top, ARRAY_LEN(top), a.cols));
+	if (a.rows > 2)
+		grid_put(a, a.rows - 2, 0, ROLE_DIM, small_fitting(how, ARRAY_LEN(how), a.cols));
+}
+
 void small_paint(const struct ui *ui, struct area a)
 {
 	CLEANUP(arena_release) struct arena ar = ARENA_INIT;
 	static const char *const leave[] = { "all is shown from 60x16 on; q leaves",
 					     "60x16 shows all; q leaves", "q leaves", "" };
-	small_paint_counts(ui, a, &ar);
+	if (ui->nr_src)
+		small_paint_counts(ui, a, &ar);
+	else
+		small_paint_browse(a);
 	if (a.rows < 2)
 		return;
 	struct first first = paint_waiting(ui, a, 1, a.rows - 3, &ar);

@@ -232,6 +232,7 @@ static const struct {
 	{ "sessions-120x36", "fleet", 120, 36, false, "fleet", 0, "" },
 	{ "sessions-80x24", "fleet", 80, 24, false, "fleet", 0, "jj" },
 	{ "sessions-80x24-ascii", "fleet", 80, 24, true, "fleet", 0, "jjD" },
+	{ "sessions-40x20", "fleet", 40, 20, false, "fleet", 0, "" },
 	{ "sessions-none-80x24", "fleet", 80, 24, false, "fleet", 0, "" },
 	{ "sessions-help-80x24", "fleet", 80, 24, false, "fleet", 0, "?" },
 	{ "claims-120x36", "fleet", 120, 36, false, "claims", 0, "jj" },
