@@ -385,6 +385,7 @@ static int segment_bytes(sqlite3_stmt *st, int at_len, int at, struct buf *out, 
 	if (len > REDACTED_MAX)
 		return err_set(err, ERR_DAMAGED, "a redacted output has a length out of range: %zu",
 			       len);
+	*err = ERR_INIT; /* a caller may test it after several reads */
 	put_redacted(out, len);
 	return 0;
 }

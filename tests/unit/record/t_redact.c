@@ -105,7 +105,8 @@ int main(void)
 	struct event got;
 	ok(session_event(s, body, &got, &arena, &err) == 0 && !got.body && got.kind == 420, "the event is there without a body");
 	CLEANUP(buf_release) struct buf out = BUF_INIT;
-	ok(session_output(s, action, 1, 0, 100, &out, &err) == 0, "output");
+	err = ERR_INIT;
+	ok(session_output(s, action, 1, 0, 100, &out, &err) == 0 && err.code == ERR_NONE, "output, without an error");
 	is_str(buf_cstr(&out), "<redacted 26 bytes>       ", "shows the redaction");
 	enum object_type type;
 	ok(session_object(s, &blob, &type, &out, &err) < 0 && err.code == ERR_CANCELLED, "object: %s", err.text);
