@@ -38,5 +38,5 @@ local d = box:diff()
 if #d == 0 then return print "nothing has changed" end
 print(d:stat())
 if a.repo ~= "" then
-  assert(box:merge { into = a.repo, mode = "branch", branch = "sandglass/@NAME@", review = true })
+  assert(box:merge { into = a.repo, mode = "branch", review = true })
 end

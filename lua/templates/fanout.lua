@@ -34,5 +34,5 @@ end
 if not best then sg.exit(1, "no attempt passed '%s'", a.test) end
 print(("best: %s with %d changed lines"):format(best.model, best.lines))
 if a.repo ~= "" then
-  assert(best.box:merge { into = a.repo, mode = "branch", branch = "sandglass/@NAME@", review = true })
+  assert(best.box:merge { into = a.repo, mode = "branch", review = true })
 end

@@ -30,5 +30,5 @@ local t = assert(box:exec(a.test, { timeout = "5m" }))
 if not t.ok then sg.exit(1, "'%s' fails after the agent's work", a.test) end
 print(box:diff():stat())
 if a.repo ~= "" then
-  assert(box:merge { into = a.repo, mode = "branch", branch = "sandglass/@NAME@", review = true })
+  assert(box:merge { into = a.repo, mode = "branch", review = true })
 end
