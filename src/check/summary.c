@@ -11,12 +11,14 @@
 #include "query/sql.h"
 #include "record/read/ended.h"
 
-/* One row of three readings of the file, however long; events of an action are found by their kind:
+/* One row of four readings of the file, however long; events of an action are found by their kind:
  * 100 requested, 101 judged, 102 held, 103 decided, 105 ended. "action>0": the index is of those
- * only. */
+ * only. A label, merge, or undo after the end is a later end: the session took until the first one
+ * after its newest script began. */
 static const char figures_sql[] =
 	"SELECT a.*,b.*,c.*,(SELECT body FROM event WHERE kind=3 ORDER BY seq DESC LIMIT 1) FROM (SELECT count(*),"
-	"min(ts_us),max(mono_us)-min(mono_us),"
+	"min(ts_us),coalesce((SELECT mono_us FROM event WHERE kind=3 AND seq>(SELECT seq FROM event WHERE kind=410 "
+	"ORDER BY seq DESC LIMIT 1) ORDER BY seq LIMIT 1),max(mono_us))-min(mono_us),"
 	"count(*) FILTER (WHERE kind=100),"
 	"count(*) FILTER (WHERE kind=100 AND json_extract(body,'$.kind')='exec'),"
 	"count(*) FILTER (WHERE kind=105 AND (json_extract(body,'$.end') NOT IN ('ok','denied') OR "

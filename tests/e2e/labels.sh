@@ -30,9 +30,12 @@ touch -d '1 minute ago' "$t"/sessions/*.glass
 "$sg" index --catalog -q
 choices 'from the catalog'
 is "$("$sg" complete -- ls --label t | cut -f1 | sort | tr '\n' ' ')" 'team=core team=web ' 'completion offers the labels of the catalog'
+took() { "$sg" report --json | python3 -c 'import json, sys; print(*[x["took_us"] for x in map(json.loads, sys.stdin) if x.get("name") == "three"])'; }
+before=$(took)
 "$sg" label three nightly=1 'note=two words' >"$t/out" 2>&1
 is $? 0 'labels of an ended session'
 is "$(labels three)" '{"nightly": "1", "note": "two words"}' 'are there at once'
+is "$(took)" "${before:-none}" 'report: the session took as long as before'
 "$sg" label three nightly- --json >"$t/out" 2>&1
 is "$(labels three)" '{"note": "two words"}' 'and removed by NAME-, also with an option after it'
 "$sg" verify three >"$t/out" 2>&1
