@@ -373,8 +373,9 @@ void branches_undo(struct target *t, const json_t *rec, json_t *out)
 		struct err why = ERR_INIT;
 		if (!object_parse(json_str(o, "tip", ""), &tip) || !branch_stands(t, ref))
 			continue;
-		json_array_append_new(target_ref(t, ref, &tip, &none, &why) < 0 ? kept : gone,
-				      json_string(ref));
+		bool stays =
+			target_checked_out(t, ref) || target_ref(t, ref, &tip, &none, &why) < 0;
+		json_array_append_new(stays ? kept : gone, json_string(ref));
 	}
 	if (json_array_size(gone))
 		json_put(out, "branches_deleted", json_incref(gone));

@@ -166,10 +166,11 @@ int target_clean(const struct target *t, const char *path, size_t len, const str
 		 struct buf *out, const char **filter_out, struct err *err);
 int target_commit(struct target *t, const struct object_id *tree, const struct object_id *parent,
 		  const struct plan_step *of, struct object_id *out, struct err *err);
-/* Sets @ref to @to if it is @from (null: must not exist). Null @to removes it, unless it is checked
- * out. */
+/* Sets @ref to @to if it is @from (null: must not exist). Null @to removes it. */
 int target_ref(struct target *t, const char *ref, const struct object_id *from,
 	       const struct object_id *to, struct err *err);
+/* Here or in another worktree: without its branch, a checkout would have no commit. */
+bool target_checked_out(struct target *t, const char *ref);
 /* The index entry of @path: mode 0 = none. */
 void target_staged(const struct target *t, const char *path, size_t len, unsigned *mode,
 		   struct object_id *oid);

@@ -151,8 +151,8 @@ json_t *gitrecord_settle(struct target *t, const json_t *rec)
 		if (!json_flag(f, "write", false) ||
 		    !json_get_bytes(json_object_get(f, "path"), &path))
 			continue;
-		enum hostfile_left left =
-			hostfile_settle(t->root, buf_cstr(&path), path.len, gitrecord_knows, f, name);
+		enum hostfile_left left = hostfile_settle(t->root, buf_cstr(&path), path.len,
+							  gitrecord_knows, f, name);
 		if (left == HOSTFILE_NOTHING)
 			continue;
 		json_t *o = json_object();

@@ -334,8 +334,7 @@ static int set_detached(struct target *t, const struct object_id *from, const st
 		       : 0;
 }
 
-/* Without its branch, a checkout would have no commit. */
-static bool ref_checked_out(struct target *t, const char *ref)
+bool target_checked_out(struct target *t, const char *ref)
 {
 	git_reference *r = NULL;
 	bool is = git_reference_lookup(&r, t->repo, ref) == 0 && git_branch_is_checked_out(r) == 1;
@@ -361,8 +360,6 @@ int target_ref(struct target *t, const char *ref, const struct object_id *from,
 			return 0;
 		if (git_oid_cmp(&there, &now) != 0)
 			return err_set(err, ERR_BUSY, "'%s' has moved in the meantime", ref);
-		if (ref_checked_out(t, ref))
-			return err_set(err, ERR_BUSY, "'%s' is checked out", ref);
 		return git_reference_remove(t->repo, ref) < 0
 			       ? ws_git_err(err, "can't remove the ref")
 			       : 0;

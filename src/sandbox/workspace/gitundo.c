@@ -151,7 +151,10 @@ static int undo_refs(struct target *t, const json_t *rec, json_t *out, struct er
 	if (hex && !object_parse(hex, &old))
 		return err_set(err, ERR_DAMAGED, "the record of the merge is damaged");
 	bool there = ref && git_reference_name_to_id(&now, t->repo, ref) == 0;
-	if (ref && undo_ref(t, ref, &commit, &old, &why) < 0)
+	bool stays = there && object_is_null(&old) && target_checked_out(t, ref);
+	if (stays)
+		err_set(&why, ERR_BUSY, "'%s' is checked out", ref);
+	if (stays || (ref && undo_ref(t, ref, &commit, &old, &why) < 0))
 		json_put_str(out, "ref_kept", why.text);
 	else if (there && object_is_null(&old))
 		json_put_flag(out, "ref_deleted", true);
