@@ -1,3 +1,5 @@
+#!/usr/bin/env bash
+# 'merge' and 'undo' without a session take the one with work that is newest, a running one first, and name it.
 . "$(dirname "$0")/lib.sh"
 sg=$SANDGLASS
 need jq
