@@ -315,6 +315,43 @@ function Box:diff(from, to) end
 ---@return sg.Merged|sg.Error|nil merged or err
 function Box:merge(o) end
 
+---@class sg.MergeOpts
+---@field boxes sg.Box[]            # two sandboxes or more of this script, also closed ones
+---@field into string?              # a directory instead of those the sandboxes were opened on
+---@field mode "branch"|"commits"|"apply"|nil # Default: "branch"
+---@field branch string?            # Default: `sandglass/SESSION`
+---@field take (string|string[])?   # "SANDBOX:FILE": of files in conflict, takes the version of that sandbox
+---@field leave (string|string[])?  # patterns of files that stay out of the merge
+---@field message string?           # of one commit for each sandbox
+---@field review boolean?           # requires your approval even if a policy allows the merge
+
+---@class sg.Between
+---@field path string
+---@field why string?
+---@field boxes { name: string, path: string, how: string }[]
+
+---@class sg.MergedBoxes
+---@field boxes sg.MergedBox[]      # in the order of `boxes`
+---@field ref string?               # the branch that all of them were merged to
+---@field group string              # id of the step; the events of all sandboxes have it
+---@field between sg.Between[]      # conflicts between the sandboxes: none after a merge
+---@field both sg.Between[]         # files of several sandboxes that were merged by lines
+---@field by string?                # the reviewer
+---@field comments { where: string, text: string, by: string }[]
+
+---@class sg.MergedBox: sg.Merged
+---@field name string               # of the sandbox
+---@field event integer             # its merge.done
+
+---Merges several sandboxes in one step: all of them or none. The step is one action for policy and approval, and one undo
+---takes it back. If two sandboxes changed a file in ways that don't merge by lines, the error names the file and nothing is
+---written; decide with `take` or `leave`.
+---@async
+---@param o sg.MergeOpts
+---@return integer? event
+---@return sg.MergedBoxes|sg.Error|nil merged or err
+function sg.merge(o) end
+
 ---Freezes all processes of the sandbox. Commands started meanwhile wait for `thaw`, unless they are canceled.
 ---@async
 ---@return true?

@@ -597,6 +597,52 @@ function Box:merge(o)
   }
 end
 
+local MERGE_BOXES = {
+  boxes = "list", into = "string", mode = "string", branch = "string", review = "boolean", message = "string",
+  take = "string|list", leave = "string|list",
+}
+check.spec("sg.MergeOpts", MERGE_BOXES)
+
+local function patterns(name, v)
+  local list = type(v) == "string" and { v } or v or {}
+  for i, p in ipairs(list) do
+    if type(p) ~= "string" then fail("merge: %s[%d]: expected a string, got %s", name, i, check.type_of(p)) end
+  end
+  return #list > 0 and setmetatable(table.move(list, 1, #list, 1, {}), rt.core.array_mt) or nil
+end
+
+-- Merges several sandboxes in one step: all or none.
+function M.merge(o)
+  o = check.options("merge", o, MERGE_BOXES)
+  if not o.boxes or #o.boxes < 2 then fail "merge: boxes: expected a list of two sandboxes or more" end
+  if o.mode and (not MODES[o.mode] or o.mode == "patch") then
+    fail("merge: mode is \"branch\", \"commits\", or \"apply\", not \"%s\"", o.mode)
+  end
+  local ids, seen = setmetatable({}, rt.core.array_mt), {}
+  for i, box in ipairs(o.boxes) do
+    check.arg("merge", ("boxes[%d]"):format(i), box, "sg.Box")
+    if seen[box.id] then fail("merge: boxes: sandbox '%s' is named twice", box.name) end
+    ids[i], seen[box.id] = box.id, true
+  end
+  local v, err = call("boxes.merge", {
+    boxes = ids, into = o.into, mode = o.mode, branch = o.branch, review = o.review, message = o.message,
+    take = patterns("take", o.take), leave = patterns("leave", o.leave),
+  })
+  if not v then return nil, err end
+  local boxes = {}
+  for i, b in ipairs(v.boxes or {}) do
+    boxes[i] = {
+      name = b.name, event = b.event, ref = b.ref, taken = b.taken or {}, left = b.left or {}, partly = b.partly or {},
+      counts = b.counts, paths = b.paths, unmerged = b.unmerged, notices = b.notices or {},
+      branches = brought(b.targets), branches_left = b.branches_left or {},
+    }
+  end
+  return v.event or 0, {
+    ref = v.ref, group = v.group, between = v.between or {}, both = v.both or {}, by = v.by, comments = v.comments or {},
+    boxes = boxes,
+  }
+end
+
 -- Life -----------------------------------------------------------------------------------------------------------
 
 for _, verb in ipairs { "freeze", "thaw" } do

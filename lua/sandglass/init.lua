@@ -9,6 +9,7 @@ for _, part in ipairs { "box", "task", "text", "people", "outside", "args", "age
   for name, value in pairs(m.sg or {}) do sg[name] = value end
 end
 sg.sandbox = rt.require "sandglass.box".sandbox
+sg.merge = rt.require "sandglass.box".merge
 sg.is_error = rt.is_error
 sg.exit = function(code, fmt, ...)
   check.arg("exit", "code", code, "integer?")

@@ -197,6 +197,18 @@ void gate_agent(struct gate *g, uint64_t agent, const char *name)
 	a->name = name ? mem_strdup(name) : NULL;
 }
 
+/* The weakest isolation of all sandboxes of @s. */
+static enum gate_wall weakest_wall(struct gate *g, const struct action_spec *s, enum gate_wall wall)
+{
+	for (size_t i = 0; i < json_array_size(s->boxes); i++) {
+		uint64_t id = (uint64_t)json_int(json_array_get(s->boxes, i), "box", 0);
+		const struct gate_box *b = gate_find_box(g, id);
+		if (b && b->wall > wall)
+			wall = b->wall;
+	}
+	return wall;
+}
+
 void action_subject(const struct action *a, struct policy_subject *out)
 {
 	const struct gate_box *b = gate_find_box(a->gate, a->spec.box);
@@ -207,6 +219,7 @@ void action_subject(const struct action *a, struct policy_subject *out)
 		.box = b ? b->name : NULL,
 		.profile = b ? b->profile : NULL,
 	};
+	out->wall = weakest_wall(a->gate, &a->spec, out->wall);
 }
 
 /* --- accessors -------------------------------------------------------------------------------- */

@@ -29,6 +29,7 @@ void spec_copy(struct action_spec *to, const struct action_spec *from)
 	s.stdin_bytes = from->stdin_bytes ? mem_dup(from->stdin_bytes, from->stdin_len) : NULL;
 	s.data = from->data ? mem_dup(from->data, from->data_len) : NULL;
 	s.args = json_incref(from->args);
+	s.boxes = json_incref(from->boxes);
 	*to = s;
 }
 
@@ -46,6 +47,7 @@ void action_spec_release(struct action_spec *s)
 	gate_body_drop(s->stdin_bytes);
 	gate_body_drop(s->data);
 	json_decref(s->args);
+	json_decref(s->boxes);
 	*s = (struct action_spec){ 0 };
 }
 
@@ -195,6 +197,8 @@ json_t *requested_body(const struct action *a)
 	put_data(o, "data", "data_bytes", "data_hash", s->data, s->data_len);
 	if (json_is_object(s->args))
 		json_put(o, "args", public_args(s->args));
+	if (s->boxes)
+		json_put(o, "boxes", json_incref(s->boxes));
 	if (s->timeout_us)
 		json_put_int(o, "timeout_us", s->timeout_us);
 	if (s->call)
@@ -282,6 +286,7 @@ int action_spec_from_json(struct action_spec *out, const json_t *body, struct er
 	buf_release(&data);
 	s.port = (uint16_t)json_int(body, "port", 0);
 	s.args = json_incref(json_object_get(body, "args"));
+	s.boxes = json_incref(json_object_get(body, "boxes"));
 	s.timeout_us = json_int(body, "timeout_us", 0);
 	s.may_write = json_flag(body, "may_write", false);
 	s.parallel = json_flag(body, "parallel", false);

@@ -32,7 +32,8 @@
  *
  * Matching:
  *  1. All fields of a rule must match. In a list one item is enough; items that start with "!" mean
- *     "anything but": none of them may match. Kind, tool, agent, box: exact or `*`.
+ *     "anything but": none of them may match. Kind, tool, agent, box: exact or `*`. Of an action
+ *     that concerns several sandboxes an allow must match all, an ask or deny one.
  *  2. Word patterns go word by word over every simple command of a command line (action/shell.h):
  *     `*` stands for any bytes within a word; " *" at the end for any further words or none; "..."
  *     for any words between or none. In ask and deny a last word that ends in `*` ("git push*")

@@ -286,6 +286,24 @@ static bool filter_ok(const struct rule *r, struct facts *f, const struct judgem
 	return filter_match(r->match, f->act, 0);
 }
 
+/* A rule that allows must be about all sandboxes of an action, any other about one of them. */
+static bool rule_boxes_ok(const struct rule *r, const struct facts *f)
+{
+	const struct action_spec *s = f->subject->spec;
+	bool all = r->verdict == VERDICT_ALLOW;
+	if (!s->boxes)
+		return rule_name_ok(&r->box, f->subject->box) &&
+		       (!r->box_id || r->box_id == s->box);
+	for (size_t i = 0; i < json_array_size(s->boxes); i++) {
+		const json_t *b = json_array_get(s->boxes, i);
+		bool ok = rule_name_ok(&r->box, json_str(b, "name", "")) &&
+			  (!r->box_id || r->box_id == (uint64_t)json_int(b, "box", 0));
+		if (ok != all)
+			return ok;
+	}
+	return all;
+}
+
 bool rule_matches(const struct rule *r, struct facts *f, const struct judgement *j, struct match *m)
 {
 	const struct action_spec *s = f->subject->spec;
@@ -293,7 +311,7 @@ bool rule_matches(const struct rule *r, struct facts *f, const struct judgement 
 	char *text = NULL;
 	if (!yes || !where_ok(r, s) || (r->tainted && !s->tainted) ||
 	    !rule_name_ok(&r->tool, s->tool) || !rule_name_ok(&r->agent, f->subject->agent) ||
-	    !rule_name_ok(&r->box, f->subject->box) || (r->box_id && r->box_id != s->box))
+	    !rule_boxes_ok(r, f))
 		return false;
 	if (r->host.nr && (!s->host || list_answer(&r->host, ask_host, s) != GLOB_YES))
 		return false;

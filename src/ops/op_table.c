@@ -33,6 +33,7 @@ static const struct op op_table_rows[] = {
 	{ "box.fork", op_box_fork, 0 },
 	{ "box.diff", op_box_diff, OP_ENDING },
 	{ "box.merge", op_box_merge, 0 },
+	{ "boxes.merge", op_boxes_merge, 0 },
 	{ "box.notices", op_box_notices, OP_ENDING },
 	{ "proc.read", op_proc_read, 0 },
 	{ "proc.write", op_proc_write, 0 },

@@ -3,6 +3,16 @@
 #include <inttypes.h>
 #include <string.h>
 
+/* "sandboxes a, b " of a merge of several. */
+static void aim_boxes(const json_t *boxes, struct buf *out)
+{
+	for (size_t i = 0; i < json_array_size(boxes); i++)
+		buf_printf(out, "%s%s", i ? ", " : "sandboxes ",
+			   json_str(json_array_get(boxes, i), "name", ""));
+	if (json_array_size(boxes))
+		buf_putc(out, ' ');
+}
+
 static void aim_merge(const json_t *o, struct buf *out)
 {
 	const json_t *args = json_object_get(o, "args");
@@ -11,6 +21,7 @@ static void aim_merge(const json_t *o, struct buf *out)
 	CLEANUP(buf_release) struct buf where = BUF_INIT;
 	if (!json_get_bytes(json_object_get(o, "host_path"), &where) || !where.len)
 		buf_puts(&where, json_str(args, "into", "its repository"));
+	aim_boxes(json_object_get(o, "boxes"), out);
 	if (!strcmp(mode, "branch") && branch)
 		buf_printf(out, "to branch %s of %s", branch, buf_cstr(&where));
 	else if (!strcmp(mode, "branch"))
@@ -21,7 +32,7 @@ static void aim_merge(const json_t *o, struct buf *out)
 		buf_printf(out, "%s %s%s%s",
 			   !strcmp(mode, "commits") ? "as commits into" : "into the files of",
 			   buf_cstr(&where), branch ? ", branch " : "", branch ? branch : "");
-	if (json_flag(args, "review", false))
+	if (json_flag(args, "review", false) && !json_object_get(o, "boxes"))
 		buf_puts(out, ", hunk by hunk");
 }
 

@@ -139,7 +139,7 @@ static int plan_layer(struct box_merge *m, const struct box_merge_opts *o,
 {
 	size_t k = m->nr++;
 	struct merge_choices *c = &m->choice[k];
-	bool commits = o->mode == MERGE_COMMITS || o->mode == MERGE_BRANCH;
+	bool commits = (o->mode == MERGE_COMMITS || o->mode == MERGE_BRANCH) && !o->message;
 	if (ws_view_load(&m->view[k], st, l->snap, err) < 0 ||
 	    pick_choices(o->pick, l->repo, &m->view[k], st, c, err) < 0)
 		return -1;
@@ -187,7 +187,8 @@ int box_merge_plan(struct box_merge *m, const struct box_merge_opts *o, struct e
 	m->store = st;
 	m->choice = mem_calloc(b->nr, sizeof(*m->choice));
 	m->target = mem_calloc(b->nr, sizeof(*m->target));
-	m->message = merge_message(b->name, 0, session_id(m->read));
+	m->message = o->message ? mem_strdup(o->message)
+				: merge_message(b->name, 0, session_id(m->read));
 	for (size_t i = 0; i < b->nr; i++)
 		if (b->layer[i].dir && b->layer[i].snap &&
 		    plan_layer(m, o, &b->layer[i], &st, err) < 0)

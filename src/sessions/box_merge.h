@@ -13,6 +13,7 @@
 struct box_merge_opts {
 	enum merge_mode mode;
 	const char *branch, *patch; /* NULL: the default */
+	const char *message;	    /* of one commit for each sandbox; NULL: the default */
 	bool ignored;
 	struct pick *pick;
 	const struct strv *leave; /* patterns of paths that stay out; may be NULL */

@@ -16,6 +16,7 @@ struct several_opts {
 	struct box_merge_opts box;
 	struct pick pick;
 	struct strv leave, take;
+	struct buf into; /* "": the directories of the sandboxes */
 };
 
 static void several_words(const json_t *v, struct strv *out)
@@ -30,7 +31,10 @@ static void several_words(const json_t *v, struct strv *out)
 static int several_opts_read(struct several_opts *o, const json_t *opts, struct err *err)
 {
 	const char *patch = json_str(opts, "patch", NULL);
-	*o = (struct several_opts){ .pick = PICK_INIT, .leave = STRV_INIT, .take = STRV_INIT };
+	*o = (struct several_opts){
+		.pick = PICK_INIT, .leave = STRV_INIT, .take = STRV_INIT, .into = BUF_INIT
+	};
+	(void)json_get_bytes(json_object_get(opts, "into"), &o->into);
 	several_words(json_object_get(opts, "leave"), &o->leave);
 	several_words(json_object_get(opts, "take"), &o->take);
 	o->box = (struct box_merge_opts){
@@ -40,6 +44,7 @@ static int several_opts_read(struct several_opts *o, const json_t *opts, struct 
 							   : MERGE_BRANCH,
 		.branch = json_str(opts, "to", NULL),
 		.patch = patch,
+		.message = json_str(opts, "message", NULL),
 		.ignored = json_object_get(opts, "ignored") != NULL,
 		.pick = &o->pick,
 		.leave = &o->leave,
@@ -54,6 +59,7 @@ static void several_opts_release(struct several_opts *o)
 	strv_release(&o->leave);
 	free(o->box.left);
 	strv_release(&o->take);
+	buf_release(&o->into);
 }
 
 static int several_check(const struct merge_several *m, const struct several_opts *o,
@@ -164,6 +170,17 @@ static void several_onto(json_t *list, const struct box_merge *done)
 	}
 }
 
+/* A later reader can tell whether a dry run was of the same choice. */
+static void several_put_choice(struct merge_several *m, const struct several_opts *o)
+{
+	for (size_t i = 0; m->dry && i < m->nr; i++) {
+		if (o->leave.nr && m->merge[i].body)
+			json_put(m->merge[i].body, "leave", json_argv(o->leave.item, o->leave.nr));
+		if (o->take.nr && m->merge[i].body)
+			json_put(m->merge[i].body, "take", json_argv(o->take.item, o->take.nr));
+	}
+}
+
 /* The first @nr are taken back: @why failed. */
 static void several_back(struct merge_several *m, size_t nr, struct err *why)
 {
@@ -224,6 +241,17 @@ static int several_write(struct merge_several *m, struct several_opts *o, struct
 	return rc;
 }
 
+static int several_into(struct merge_several *m, struct session *s, const struct several_opts *o,
+			struct err *err)
+{
+	for (size_t i = 0; o->into.len && i < m->nr; i++) {
+		size_t box = (size_t)(m->merge[i].box - m->known.box);
+		if (unmerged_into(&m->known, box, o->into.data, s, err) < 0)
+			return -1;
+	}
+	return 0;
+}
+
 static int several_choose(struct merge_several *m, struct session *s, const struct strv *names,
 			  const json_t *opts, struct err *err)
 {
@@ -257,6 +285,8 @@ int merge_several_run(struct merge_several *m, struct session *s, const struct s
 	if (rc == 0)
 		rc = several_choose(m, s, names, opts, err);
 	if (rc == 0)
+		rc = several_into(m, s, &o, err);
+	if (rc == 0)
 		rc = several_check(m, &o, err);
 	if (rc == 0)
 		rc = several_plan(m, &o, false, err);
@@ -281,6 +311,7 @@ int merge_several_run(struct merge_several *m, struct session *s, const struct s
 	for (size_t i = 0; json_array_size(m->interrupted) && i < m->nr; i++)
 		if (m->merge[i].body)
 			json_put(m->merge[i].body, "interrupted", json_incref(m->interrupted));
+	several_put_choice(m, &o);
 	several_opts_release(&o);
 	return rc;
 }

@@ -24,7 +24,8 @@ struct merge_several {
 };
 
 /* What a command says: "path", "hunks", "leave", "take" (a string or a list of strings each),
- * "apply", "commits", "patch", "to", "ignored", "dry-run", "all"; @opts is borrowed. @names: of
+ * "apply", "commits", "patch", "to", "ignored", "dry-run", "all"; a script also "into" (a
+ * directory) and "message"; @opts is borrowed. @names: of
  * sandboxes or their ids; none with "all": every sandbox with unmerged work, none without it: the
  * only one. The result is filled in any case; -1: nothing was merged. */
 NODISCARD int merge_several_run(struct merge_several *m, struct session *s,

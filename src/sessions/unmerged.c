@@ -213,6 +213,24 @@ static int add_merges(struct unmerged *u, size_t b, struct session *s, struct er
 	return 0;
 }
 
+int unmerged_into(struct unmerged *u, size_t box, const char *dir, struct session *s,
+		  struct err *err)
+{
+	struct unmerged_box *b = &u->box[box];
+	struct err redacted = ERR_INIT;
+	if (b->nr != 1)
+		return err_set(err, ERR_INVALID,
+			       "sandbox '%s' has %zu repositories: it is merged into their own "
+			       "directories, not into one",
+			       b->name, b->nr);
+	free(b->layer->dir);
+	b->layer->dir = mem_strdup(dir);
+	ws_merged_release(&b->layer->had);
+	b->layer->had = WS_MERGED_INIT;
+	(void)!add_merges(u, box, s, &redacted);
+	return 0;
+}
+
 static void drop_merged_refs(struct unmerged *u, size_t b, struct unmerged_layer *l)
 {
 	for (size_t i = 0; l->refs.nr && i < u->nr_merges; i++)

@@ -64,6 +64,10 @@ void unmerged_forget(struct cmd_ctx *ctx, const char *path);
 bool unmerged_in_file(const char *path, size_t *out);
 /* Every box of @s, also those with nothing to merge (files 0). */
 NODISCARD int unmerged_read(struct unmerged *out, struct session *s, struct err *err);
+/* Makes @dir the directory into which the one repository of u->box[@box] is merged. ERR_INVALID if
+ * it has several. */
+NODISCARD int unmerged_into(struct unmerged *u, size_t box, const char *dir, struct session *s,
+			    struct err *err);
 void unmerged_release(struct unmerged *u);
 /* Files and branches that are not merged. */
 size_t unmerged_work(const struct unmerged *u);

@@ -126,6 +126,9 @@
  *                 {lines,files:[{path,status,added,removed,binary?,note?}],patch}
  *   box.merge     {box,into?,mode?,branch?,review?,message?} ->
  *                 {event,ref?,targets,taken,left:[paths],partly,by?,comments?}
+ *   boxes.merge   {boxes:[ids],into?,mode?,branch?,take?,leave?,review?,message?} ->
+ *                 {event,group,ref?,between:[],both:[],by?,comments?,
+ *                 boxes:[{box,name,event,ref?,targets,taken,left:[paths],partly}]}: in one step
  *   box.freeze box.thaw box.close  {box} -> {}; box.close {box,wait:true} -> {} when it has gone
  *   agent.start   {name,task,model,budget?,limits?:{uusd,tokens,time_us,steps,actions},box?,
  *                 tools:[names],policy?} -> {agent}; the CALL's own agent is the parent

@@ -156,30 +156,45 @@ static bool goes_back(struct source *s, const struct model_action *act, const js
 			      json_object_get(req, "host_path"));
 }
 
+/* "merge #12 #15": of the sandboxes @boxes, or of @b alone. */
+static void plan_words(struct strv *out, const struct model_box *b, const json_t *boxes)
+{
+	size_t nr = json_array_size(boxes);
+	strv_push(out, "merge");
+	for (size_t i = 0; i < nr || i == 0; i++) {
+		int64_t of = nr ? json_int(json_array_get(boxes, i), "box", 0) : (int64_t)b->id;
+		CLEANUP(free_ptr) char *id = mem_printf("#%" PRId64, of);
+		strv_push(out, id);
+	}
+}
+
 void approval_plan(struct ui *ui, size_t source, const struct model_action *act)
 {
 	struct source *s = ui->src[source];
 	const struct model_box *b = model_box(&s->model, act->box);
 	CLEANUP(json_release) json_t *req = source_body(s, act->id);
 	const json_t *args = json_object_get(req, "args");
+	static const char *const choices[] = { "leave", "take" };
 	const char *mode = json_str(args, "mode", "branch"),
 		   *branch = json_str(args, "branch", NULL);
 	if (!b || strcmp(mode, "patch") == 0 || !goes_back(s, act, req)) {
 		ui_say(ui, ROLE_DIM, "no dry run: this merge has another target");
 		return;
 	}
-	char id[32];
-	snprintf(id, sizeof(id), "#%" PRIu64, b->id);
-	const char *words[] = { "merge", id, NULL };
+	CLEANUP(strv_release) struct strv words = STRV_INIT;
 	json_t *opts = json_object();
+	plan_words(&words, b, json_object_get(req, "boxes"));
 	json_put_flag(opts, "dry-run", true);
+	for (size_t i = 0; i < ARRAY_LEN(choices); i++)
+		if (json_array_size(json_object_get(args, choices[i])))
+			json_put(opts, choices[i], json_incref(json_object_get(args, choices[i])));
 	if (json_flag(args, "ignored", false))
 		json_put_flag(opts, "ignored", true);
 	if (strcmp(mode, "branch") != 0)
 		json_put_flag(opts, mode, true);
 	else if (branch)
 		json_put_str(opts, "to", branch);
-	ui_send(ui, source, words, opts);
+	ui_send(ui, source, (const char *const *)words.item, opts);
 }
 
 void approval_try(struct approval *v, struct ui *ui)

@@ -222,6 +222,8 @@ static void approve_circumstances(struct text *t, struct source *s, const json_t
 		return;
 	}
 	if (approve_is_merge(req)) { /* runs no command: no directory, limit, or input */
+		if (json_array_size(json_object_get(req, "boxes")))
+			return; /* the card names them */
 		if (b)
 			text_putf(t, ROLE_DIM, "from sandbox %s:%s %s", b->driver, b->name,
 				  *b->profile ? wall_words(b->profile) : "");

@@ -6,7 +6,8 @@
 
 #include "ui/rows/pane.h"
 
-/* Adds the card of merge @act. @brief: one line for all files, and one test only. */
+/* Adds the card of merge @act; of one of several sandboxes the conflicts between them, then each of
+ * them. @brief: one line for all files, and one test only. */
 void merge_card(struct text *t, struct source *s, const struct model_action *act, bool brief);
 /* Whether the paths @a and @b, strings of a body, name the same directory in any spelling. */
 bool merge_same_dir(const json_t *a, const json_t *b);

@@ -93,6 +93,8 @@ static void find_waiting(struct review *v, struct source *s)
 		if (!act || strcmp(act->kind, "merge") != 0 || act->box != v->box_id)
 			continue;
 		CLEANUP(json_release) json_t *body = source_body(s, act->id);
+		if (json_object_get(body, "boxes"))
+			continue; /* a merge of several takes no parts */
 		const json_t *args = json_object_get(body, "args");
 		const char *branch = json_str(args, "branch", NULL);
 		v->waits = act->id;

@@ -12,6 +12,7 @@ void op_box_rollback(struct call *c);
 void op_box_fork(struct call *c);
 void op_box_diff(struct call *c);
 void op_box_merge(struct call *c);
+void op_boxes_merge(struct call *c);
 
 /* The files of args.box; answers with an error and returns NULL if it has no files. */
 struct trees *op_trees(struct call *c, uint64_t *box_out);

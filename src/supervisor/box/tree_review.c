@@ -296,6 +296,17 @@ static size_t rejected_parts(const struct trees *t, const struct review *r)
 	return nr;
 }
 
+static size_t all_rejected_parts(struct super *s, const struct action_spec *spec, struct trees *t)
+{
+	size_t nr = spec->boxes ? 0 : rejected_parts(t, review_of(t));
+	for (size_t i = 0; i < json_array_size(spec->boxes); i++) {
+		const json_t *b = json_array_get(spec->boxes, i);
+		struct trees *of = super_box_trees(s, (uint64_t)json_int(b, "box", 0));
+		nr += of ? rejected_parts(of, review_of(of)) : 0;
+	}
+	return nr;
+}
+
 /* --- a merge that waits for them -------------------------------------------------------------- */
 
 int trees_review_approve(const struct tree_request *rq, uint64_t action, const json_t *opts,
@@ -312,8 +323,13 @@ int trees_review_approve(const struct tree_request *rq, uint64_t action, const j
 			       action);
 	if (!t)
 		return 0; /* not of a merge: nothing to do here */
+	if (named && spec->boxes)
+		return err_set(err, ERR_USAGE,
+			       "--path and --hunks require a merge of one sandbox; #%" PRIu64
+			       " merges several",
+			       action);
 	struct review *r = review_of(t);
-	size_t rejected = named ? 0 : rejected_parts(t, r);
+	size_t rejected = named ? 0 : all_rejected_parts(rq->s, spec, t);
 	if (rejected)
 		return err_set(
 			err, ERR_INVALID,

@@ -6,14 +6,15 @@
 #include "base/failpoint.h"
 #include "record/read/session.h"
 #include "sandbox/meant.h"
-#include "sessions/merge_several.h"
 #include "supervisor/box/super_box.h"
 #include "supervisor/box/tree_intent.h"
 #include "supervisor/box/tree_op.h"
 
 struct tree_several {
 	struct super *s;
-	uint64_t ticket, cause;
+	uint64_t ticket, cause, action;
+	several_done_fn *done; /* NULL: the ticket is answered */
+	void *self;
 	struct strv names;
 	json_t *opts;
 	size_t waiting; /* open sandboxes whose files are not recorded yet */
@@ -42,6 +43,7 @@ static uint64_t several_merge_record(struct tree_several *v, struct box_merge *b
 	uint16_t kind = box_merge_kind(b, v->m.dry);
 	struct event ev = { .cause = v->cause,
 			    .box = b->box->id,
+			    .action = v->action,
 			    .kind = kind,
 			    .body = text,
 			    .len = strlen(text) };
@@ -76,7 +78,9 @@ static void several_merge_done(void *self)
 		if (v->m.merge[i].body)
 			event[i] = several_merge_record(v, &v->m.merge[i]);
 	tree_intent_done(s, &v->m.intent);
-	if (v->err.code != ERR_NONE && s->server)
+	if (v->done)
+		v->done(v->self, &v->m, event, &v->err);
+	else if (v->err.code != ERR_NONE && s->server)
 		control_refuse(s->server, v->ticket, &v->err);
 	else
 		tree_answer_committed(s, v->ticket, several_merge_result(v, event));
@@ -135,18 +139,22 @@ static void several_look(struct tree_several *v, struct trees *t)
 	tree_op_start(&l->op);
 }
 
-void trees_merge_several(const struct tree_request *rq, const struct strv *names,
-			 const json_t *opts)
+static struct tree_several *several_new(struct super *s, uint64_t cause, const struct strv *names,
+					const json_t *opts)
 {
 	struct tree_several *v = NEW(struct tree_several);
-	struct super *s = rq->s;
 	*v = (struct tree_several){ .s = s,
-				    .ticket = rq->ticket,
-				    .cause = rq->cause,
+				    .cause = cause,
 				    .names = STRV_INIT,
 				    .opts = json_deep_copy(opts),
 				    .waiting = 1 };
 	strv_copy(&v->names, names);
+	return v;
+}
+
+static void several_start(struct tree_several *v)
+{
+	struct super *s = v->s;
 	s->background++;
 	for (size_t i = 0; boxes_at(s->boxes, i); i++) {
 		uint64_t id = boxes_at(s->boxes, i);
@@ -157,4 +165,21 @@ void trees_merge_several(const struct tree_request *rq, const struct strv *names
 	v->waiting--;
 	if (v->waiting == 0)
 		record_barrier(s->record, record_head(s->record), several_barrier, v);
+}
+
+void trees_merge_several(const struct tree_request *rq, const struct strv *names,
+			 const json_t *opts)
+{
+	struct tree_several *v = several_new(rq->s, rq->cause, names, opts);
+	v->ticket = rq->ticket;
+	several_start(v);
+}
+
+void trees_merge_recorded(const struct several_request *rq)
+{
+	struct tree_several *v = several_new(rq->s, rq->cause, rq->names, rq->opts);
+	v->action = rq->action;
+	v->done = rq->done;
+	v->self = rq->self;
+	several_start(v);
 }

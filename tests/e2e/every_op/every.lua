@@ -129,6 +129,9 @@ bad("box.merge", { box = 99999 }, "backend", "of no box")
 good("host.push", { box = box, branch = "pushed" }, function(v) return v.event > 0 end)
 bad("host.push", { box = box, branch = "--delete" }, "script", "of a branch that git would take for an option")
 bad("host.push", { box = f.box }, "script", "of a sandbox that was never merged")
+good("boxes.merge", { boxes = { box, f.box }, mode = "branch", branch = "sandglass/several", leave = { "*" } },
+  function(v) return v.event > 0 and #v.boxes == 2 end)
+bad("boxes.merge", { boxes = { box } }, "script", "of one box")
 
 -- a box that is closed while much of it is open; each of these must end
 local ends = {}
