@@ -23,6 +23,9 @@ int main(void)
 	     "as the patch /p.patch");
 	says("{\"kind\":\"merge\",\"args\":{\"into\":\".\"}}", "to a new branch of .");
 	says("{\"kind\":\"merge\",\"args\":7}", "to a new branch of its repository");
+	says("{\"kind\":\"merge\",\"host_path\":\"/r\",\"boxes\":[{\"name\":\"a\"},{\"name\":\"b\"}],"
+	     "\"args\":{\"branch\":\"x\",\"review\":true}}",
+	     "sandboxes a, b to branch x of /r");
 	says("{\"kind\":\"rollback\",\"tool\":\"redo\",\"args\":{\"redo\":78,\"of\":53}}",
 	     "applies the changes of #78");
 	says("{\"kind\":\"rollback\",\"args\":{\"to\":53}}", "to #53");
