@@ -154,4 +154,30 @@ P
 hurt=$?
 "$sg" verify "$id" >out 2>&1
 is "$? $((hurt != 0))" '0 1' 'a damaged copy is not intact, and the recording beside it is'
+
+# Cost is counted for the agent, budget, and session that caused it. A call costs one dollar, a conversation has five.
+export MINE=sk-canary-money no_proxy='*'
+python3 "$here/model_server.py" >port 2>server.log </dev/null &
+server=$!
+trap 'kill $server 2>/dev/null; end_all' EXIT
+wait_for 10 test -s port
+cat >config.lua <<L
+local c = require "sandglass.config"
+c.models = { turns = { plugin = "anthropic", url = "http://127.0.0.1:$(cat port)/turns", key = "MINE" } }
+c.prices = { m = { input = 10000, read = 0, write = 0, output = 0 } }
+return c
+L
+cat >paid.lua <<'L'
+local sg = require "sandglass"
+local box = sg.sandbox { name = "one" }
+local own = { sg.budget { usd = 5.5 }, sg.budget { usd = 20 } }
+sg.map({ 1, 2 }, function(i)
+  assert(sg.agent.run { task = "go", model = "turns:m", box = box, name = "same", tools = { "shell" }, budget = own[i] })
+end)
+print(("left %.2f %.2f"):format(own[1]:left().usd, own[2]:left().usd))
+L
+SANDGLASS_CONFIG=$t/config.lua session paid
+like "$(cat out)" 'left 0\.50 15\.00' 'a budget counts the calls of its own agent, not those of another with its name in its sandbox'
+cost() { "$sg" report "$1" --json | grep -oE '"cost_uusd":[0-9]+' | head -1; }
+is "$(cost paid) $(cost after)" '"cost_uusd":10000000 "cost_uusd":0' 'a report has the cost of its own session only'
 finish
