@@ -49,7 +49,7 @@ static void view_log_recalc(void *self, struct ui *ui, struct arena *ar, int row
 	const struct rows *r = v->rows;
 	if (!r || r->nr == 0)
 		return;
-	size_t want = rows - 2 < MAX_ROWS ? (size_t)(rows - 2) : MAX_ROWS;
+	size_t want = rows < 2 ? 0 : rows - 2 < MAX_ROWS ? (size_t)(rows - 2) : MAX_ROWS;
 	v->page = (int)want;
 	v->total = r->nr;
 	if (v->follow || v->seq == 0)
