@@ -14,13 +14,13 @@
 #include "supervisor/box/tree_several.h"
 #include "supervisor/core/resumed.h"
 
-/* The request; lives as long as its call, or until its plan is made. */
+/* The request; lives as long as its call, or until its worker is done. */
 struct boxes_merge {
 	struct effector eff;
 	struct super *s;
-	struct call *call; /* NULL: dropped while the plan was made */
+	struct call *call; /* NULL: dropped while the worker ran */
 	struct action *action;
-	bool planning;
+	bool working;	   /* it is planned or merged */
 	struct strv names; /* ids */
 	json_t *opts, *boxes;
 	char *host_path; /* NULL: the sandboxes have several */
@@ -39,7 +39,7 @@ static void boxes_merge_drop(void *data)
 {
 	struct boxes_merge *b = data;
 	b->call = NULL;
-	if (!b->planning)
+	if (!b->working)
 		boxes_merge_free(b);
 }
 
@@ -141,6 +141,11 @@ static void boxes_merged(void *self, const struct merge_several *m, const uint64
 {
 	struct boxes_merge *b = self;
 	struct err why = *err;
+	b->working = false;
+	if (!b->call) { /* the session has ended, and the action with it */
+		boxes_merge_free(b);
+		return;
+	}
 	if (err->code == ERR_NONE) {
 		for (size_t i = 0; i < m->nr; i++)
 			keep_ref(b, &m->merge[i]);
@@ -157,6 +162,7 @@ static void boxes_merge_start(void *self, struct action *a)
 	struct boxes_merge *b = self;
 	b->action = a;
 	json_object_del(b->opts, "dry-run");
+	b->working = true;
 	const struct several_request rq = { .s = b->s,
 					    .cause = action_id(a),
 					    .action = action_id(a),
@@ -242,7 +248,7 @@ static void boxes_planned(void *self, const struct merge_several *m, const uint6
 	struct boxes_merge *b = self;
 	struct err why = *err;
 	(void)event;
-	b->planning = false;
+	b->working = false;
 	if (!b->call) {
 		boxes_merge_free(b);
 		return;
@@ -325,7 +331,7 @@ void op_boxes_merge(struct call *c)
 		return;
 	if (!boxes_named(c, b) || !boxes_merge_opts(c, b))
 		return;
-	b->planning = true;
+	b->working = true;
 	const struct several_request rq = { .s = c->super,
 					    .cause = c->agent ? c->agent : c->super->start_seq,
 					    .names = &b->names,
