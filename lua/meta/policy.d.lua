@@ -19,6 +19,7 @@
 ---@field agent_id integer
 ---@field box? string
 ---@field box_id integer
+---@field boxes? { box: integer, name: string }[] of a merge of several: `when` runs for each, as `box`
 ---@field where "box"|"host"
 ---@field tainted boolean        the agent has read untrusted content
 ---@field data? string           content of a write

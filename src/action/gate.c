@@ -293,6 +293,8 @@ static void ask_whens(struct action *a)
 			continue;
 		const struct match *m = &a->judgement.match[a->when[i].match];
 		json_t *act = judgement_act(&a->judgement, &subject, m);
+		if (a->spec.boxes)
+			act_set_box(act, &a->spec, a->when[i].box);
 		g->judge.when(g->judge.self, a->when[i].ticket, m->policy->file, m->rule->line,
 			      act);
 		json_decref(act);
@@ -509,13 +511,36 @@ static void gate_on_judged(struct action *a)
 	waivers_used(a);
 }
 
+/* Of several sandboxes an allow must match all, an ask or deny one: the first answer that decides
+ * this counts for all of them. */
+static void when_count(struct action *a, const struct when *w, enum match_state state,
+		       const char *note)
+{
+	bool all = a->judgement.match[w->match].rule->verdict == VERDICT_ALLOW,
+	     decides = all == (state != MATCH_WHEN_YES), failed = false;
+	for (size_t i = 0; i < a->nr_when; i++) {
+		struct when *v = &a->when[i];
+		if (v->match != w->match)
+			continue;
+		failed |= v->failed;
+		if (!v->answered && !decides)
+			return;
+		a->when_left -= !v->answered;
+		v->answered = true;
+	}
+	judgement_when(&a->judgement, w->match, !decides && failed ? MATCH_WHEN_FAILED : state,
+		       note);
+}
+
 static void when_answer(struct action *a, struct when *w, enum match_state state, const char *note)
 {
 	struct policy_subject subject;
 	struct gate *g = a->gate;
 	w->answered = true;
-	judgement_when(&a->judgement, w->match, state, note);
-	if (--a->when_left)
+	w->failed = state == MATCH_WHEN_FAILED;
+	a->when_left--;
+	when_count(a, w, state, note);
+	if (a->when_left)
 		return;
 	a->deadline_us = 0;
 	action_subject(a, &subject);
@@ -548,10 +573,12 @@ void action_judge(struct action *a)
 		gate_on_judged(a);
 		return;
 	}
-	a->when = mem_calloc(a->judgement.pending, sizeof(*a->when));
+	size_t boxes = json_array_size(a->spec.boxes) ? json_array_size(a->spec.boxes) : 1;
+	a->when = mem_calloc(a->judgement.pending * boxes, sizeof(*a->when));
 	for (size_t i = 0; i < a->judgement.nr_matches; i++)
-		if (a->judgement.match[i].state == MATCH_WHEN)
-			a->when[a->nr_when++] = (struct when){ .ticket = ++g->ticket, .match = i };
+		for (size_t k = 0; a->judgement.match[i].state == MATCH_WHEN && k < boxes; k++)
+			a->when[a->nr_when++] =
+				(struct when){ .ticket = ++g->ticket, .match = i, .box = k };
 	a->when_left = a->nr_when;
 	if (!g->judge.when) {
 		fail_whens(a, "no Lua host runs for it");

@@ -53,7 +53,7 @@ bool gate_finds(const struct gate *g, const struct filter *filter, const struct 
 	json_put_int(row, "id", (json_int_t)a->id);
 	json_put_str(row, "session", record_id(g->record));
 	json_put_int(row, "ts_us", clock_wall_us());
-	bool found = filter_match(filter, row, clock_wall_us());
+	bool found = match_boxes(filter, row, &a->spec, false, clock_wall_us());
 	json_decref(row);
 	return found;
 }

@@ -40,8 +40,8 @@ struct gate_agent {
 
 struct when {
 	uint64_t ticket;
-	size_t match;
-	bool answered;
+	size_t match, box; /* box: which of several sandboxes */
+	bool answered, failed;
 };
 
 struct action {

@@ -193,6 +193,8 @@ json_t *judgement_act(const struct judgement *j, const struct policy_subject *su
 	json_put_int(o, "agent_id", (json_int_t)s->agent);
 	json_put_str(o, "box", subject->box);
 	json_put_int(o, "box_id", (json_int_t)s->box);
+	if (s->boxes)
+		json_put(o, "boxes", json_incref(s->boxes));
 	json_put_str(o, "where", action_on_host(s) ? "host" : "box");
 	json_put_flag(o, "tainted", s->tainted);
 	if (s->data && s->data_len <= 64 << 10)

@@ -223,10 +223,18 @@ const struct match *judgement_winner(const struct judgement *j);
 json_t *judgement_json(const struct judgement *j);
 /* For a `when`, read-only there: {"rule":{file,line,name,n},"kind","tool","cmd","argv",
  * "commands":[{"words":[..],"redirects":[..],"env":[..],"dynamic":bool}],"opaque","path",
- * "host_path","host","port","url","method","cwd","agent","box","where","tainted","data","args"}.
+ * "host_path","host","port","url","method","cwd","agent","box","boxes","where","tainted","data",
+ * "args"}. "boxes" is there if the action concerns several sandboxes; "box" is one of them.
  * @m = NULL leaves "rule" out. Returns owned. */
 json_t *judgement_act(const struct judgement *j, const struct policy_subject *subject,
 		      const struct match *m);
+
+/* Makes sandbox @i of the several of @s that of @act. */
+void act_set_box(json_t *act, const struct action_spec *s, size_t i);
+/* Does @filter match @act, which judgement_act made of @s? If @s concerns several sandboxes: with
+ * each of them (@all), or with one. Changes "box" and "box_id" of @act then. */
+bool match_boxes(const struct filter *filter, json_t *act, const struct action_spec *s, bool all,
+		 int64_t now_us);
 
 /* Patterns for "approve for session", narrowest first, made from the parts that were not allowed:
  * [{"pattern":"git push origin fix/parser","wide":false}, ...]. Empty when nothing can be waived.

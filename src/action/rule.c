@@ -277,13 +277,33 @@ static uint64_t kind_parts(const struct rule *r, const struct facts *f)
 	return r->kinds >> ACT_WRITE & 1 ? f->targets : 0;
 }
 
+void act_set_box(json_t *act, const struct action_spec *s, size_t i)
+{
+	const json_t *b = json_array_get(s->boxes, i);
+	json_put_str(act, "box", json_str(b, "name", ""));
+	json_put_int(act, "box_id", json_int(b, "box", 0));
+}
+
+bool match_boxes(const struct filter *filter, json_t *act, const struct action_spec *s, bool all,
+		 int64_t now_us)
+{
+	bool ok = all;
+	if (!s->boxes)
+		return filter_match(filter, act, now_us);
+	for (size_t i = 0; ok == all && i < json_array_size(s->boxes); i++) {
+		act_set_box(act, s, i);
+		ok = filter_match(filter, act, now_us);
+	}
+	return ok;
+}
+
 static bool filter_ok(const struct rule *r, struct facts *f, const struct judgement *j)
 {
 	if (!r->match)
 		return true;
 	if (!f->act)
 		f->act = judgement_act(j, f->subject, NULL);
-	return filter_match(r->match, f->act, 0);
+	return match_boxes(r->match, f->act, f->subject->spec, r->verdict == VERDICT_ALLOW, 0);
 }
 
 /* A rule that allows must be about all sandboxes of an action, any other about one of them. */

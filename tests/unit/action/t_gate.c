@@ -368,6 +368,41 @@ static void whens(void)
 	w_close();
 }
 
+/* The `when` of a rule about a merge of several sandboxes, and how the merge stands after its answers. */
+static void several_whens(void)
+{
+	static const struct {
+		const char *verdict;
+		bool first, second;
+		size_t answers;
+		const char *state;
+	} c[] = {
+		{ "allow", true, true, 2, "gone" },  { "allow", true, false, 2, "held" }, { "allow", false, true, 1, "held" },
+		{ "deny", false, false, 2, "held" }, { "deny", false, true, 2, "gone" },  { "deny", true, false, 1, "gone" },
+	};
+	CLEANUP(json_release) json_t *boxes = json_pack("[{siss}{siss}]", "box", 2, "name", "a", "box", 3, "name", "b");
+	for (size_t i = 0; i < ARRAY_LEN(c); i++) {
+		char json[400];
+		w_open();
+		snprintf(json, sizeof(json),
+			 "{\"file\":\"w.lua\",\"rules\":[{\"name\":\"m\",\"verdict\":\"%s\",\"line\":7,\"kind\":\"merge\",\"when\":3}]}",
+			 c[i].verdict);
+		w_policy(json);
+		const struct action_spec s = { .kind = ACT_MERGE, .tool = "merge", .leaves_box = true, .boxes = boxes };
+		uint64_t a = gate_submit(W.gate, &s, &w_effector, &w_client);
+		w_turns(2);
+		is_int(W.nr_tickets, 2, "the when is asked for each sandbox");
+		gate_judged(W.gate, W.ticket[0], c[i].first, NULL, NULL);
+		w_turns(3);
+		is_str(w_state(a), c[i].answers == 1 ? c[i].state : "judging", "after the first answer");
+		gate_judged(W.gate, W.ticket[1], c[i].second, NULL, NULL);
+		w_turns(3);
+		is_str(w_state(a), c[i].state, "after both answers");
+		is_int(W.started, !strcmp(c[i].verdict, "allow") && c[i].first && c[i].second, "it runs if all are allowed");
+		w_close();
+	}
+}
+
 static void unattended(void)
 {
 	w_open();
@@ -646,6 +681,7 @@ int main(void)
 	latches();
 	waivers();
 	whens();
+	several_whens();
 	unattended();
 	timeouts();
 	order_in_box();

@@ -237,6 +237,36 @@ static void fields(void)
 	}
 }
 
+/* Of an action on several sandboxes an allow must match all of them, an ask or deny one. */
+static void of_several(void)
+{
+	static const struct {
+		const char *rule, *verdict, *want;
+	} c[] = {
+		{ "\"match\":\"box:a\"", "allow", "ask" },
+		{ "\"match\":\"box:b\"", "allow", "ask" },
+		{ "\"match\":\"box:a or box:b\"", "allow", "allow" },
+		{ "\"match\":\"not box:b\"", "allow", "ask" },
+		{ "\"match\":\"box:b\"", "deny", "deny" },
+		{ "\"match\":\"not box:a\"", "deny", "deny" },
+		{ "\"match\":\"box:c\"", "deny", "ask" },
+		{ "\"box\":\"b\"", "deny", "deny" },
+	};
+	CLEANUP(json_release) json_t *boxes = json_pack("[{siss}{siss}]", "box", 2, "name", "a", "box", 3, "name", "b");
+	struct action_spec s = { .kind = ACT_MERGE, .tool = "merge", .leaves_box = true, .box = 2, .boxes = boxes };
+	struct policy_subject subject = { .spec = &s, .wall = WALL_BOXED, .box = "a" };
+	for (size_t i = 0; i < ARRAY_LEN(c); i++) {
+		CLEANUP(free_ptr)
+		char *rule = mem_printf("{\"name\":\"x\",\"verdict\":\"%s\",\"line\":1,%s}", c[i].verdict, c[i].rule);
+		struct policy *p = rules("f", "boxed", rule);
+		struct judgement j;
+		policy_judge(&p, 1, NULL, 0, 0, &subject, &j);
+		is_str(verdict_name(j.verdict), c[i].want, c[i].rule);
+		judgement_release(&j);
+		policy_free(&p);
+	}
+}
+
 static void fetches(void)
 {
 	CLEANUP(json_release) json_t *args = json_object();
@@ -366,6 +396,7 @@ int main(void)
 	strictest();
 	walls();
 	fields();
+	of_several();
 	fetches();
 	errors();
 	patterns();
