@@ -60,8 +60,9 @@ const char *action_end_name(enum action_end e); /* "ok" "denied" ... */
 struct action_spec {
 	enum action_kind kind;
 	uint64_t cause, agent, box;
-	/* [{"box","name"}] of one that concerns several sandboxes, @box among them; the strictest
-	 * verdict over all of them counts. Borrowed; NULL: @box alone */
+	/* [{"box","name","dirs"}] of one that concerns several sandboxes, @box among them; the
+	 * strictest verdict over all of them counts. dirs: as host_path. Borrowed; NULL: @box
+	 * alone */
 	json_t *boxes;
 	uint64_t within; /* connect: the running action whose command connects; @agent is its agent.
 			 * It ends with that action, doesn't stop when its agent is paused, and

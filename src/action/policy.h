@@ -33,7 +33,8 @@
  * Matching:
  *  1. All fields of a rule must match. In a list one item is enough; items that start with "!" mean
  *     "anything but": none of them may match. Kind, tool, agent, box: exact or `*`. Of an action
- *     that concerns several sandboxes an allow must match all, an ask or deny one.
+ *     that concerns several sandboxes an allow must match all, an ask or deny one; a path is that
+ *     of each directory they are merged into.
  *  2. Word patterns go word by word over every simple command of a command line (action/shell.h):
  *     `*` stands for any bytes within a word; " *" at the end for any further words or none; "..."
  *     for any words between or none. In ask and deny a last word that ends in `*` ("git push*")
@@ -229,10 +230,10 @@ json_t *judgement_json(const struct judgement *j);
 json_t *judgement_act(const struct judgement *j, const struct policy_subject *subject,
 		      const struct match *m);
 
-/* Makes sandbox @i of the several of @s that of @act. */
+/* Makes sandbox @i of the several of @s that of @act, and its first directory "host_path". */
 void act_set_box(json_t *act, const struct action_spec *s, size_t i);
 /* Does @filter match @act, which judgement_act made of @s? If @s concerns several sandboxes: with
- * each of them (@all), or with one. Changes "box" and "box_id" of @act then. */
+ * each of them (@all), or with one. Changes @act as act_set_box then. */
 bool match_boxes(const struct filter *filter, json_t *act, const struct action_spec *s, bool all,
 		 int64_t now_us);
 

@@ -168,9 +168,30 @@ static bool path_ok(const struct rule *r, const char *cwd, const char *path, con
 	return true;
 }
 
+/* A rule that allows must be about all directories of several sandboxes, any other about one. */
+static bool dirs_ok(const struct rule *r, const struct facts *f, char **text)
+{
+	bool all = r->verdict == VERDICT_ALLOW, any = false;
+	const json_t *boxes = f->subject->spec->boxes;
+	for (size_t i = 0; i < json_array_size(boxes); i++) {
+		const json_t *dirs = json_object_get(json_array_get(boxes, i), "dirs");
+		for (size_t k = 0; k < json_array_size(dirs); k++) {
+			CLEANUP(buf_release) struct buf dir = BUF_INIT;
+			json_get_bytes(json_array_get(dirs, k), &dir);
+			bool ok = path_ok(r, "/", buf_cstr(&dir), f->home, text);
+			if (ok != all)
+				return ok;
+			any = true;
+		}
+	}
+	return all && any;
+}
+
 static bool spec_path_ok(const struct rule *r, const struct facts *f, char **text)
 {
 	const struct action_spec *s = f->subject->spec;
+	if (s->boxes)
+		return dirs_ok(r, f, text);
 	bool found = s->path && path_ok(r, s->cwd, s->path, BOX_HOME, text);
 	return found || (s->host_path && path_ok(r, "/", s->host_path, f->home, text));
 }
@@ -282,6 +303,9 @@ void act_set_box(json_t *act, const struct action_spec *s, size_t i)
 	const json_t *b = json_array_get(s->boxes, i);
 	json_put_str(act, "box", json_str(b, "name", ""));
 	json_put_int(act, "box_id", json_int(b, "box", 0));
+	json_t *dir = json_array_get(json_object_get(b, "dirs"), 0);
+	if (dir)
+		json_put(act, "host_path", json_incref(dir));
 }
 
 bool match_boxes(const struct filter *filter, json_t *act, const struct action_spec *s, bool all,

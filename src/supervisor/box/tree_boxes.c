@@ -233,8 +233,11 @@ static void keep_sandboxes(struct boxes_merge *b, const struct merge_several *m)
 		json_t *one = json_object();
 		json_put_int(one, "box", (int64_t)of->box->id);
 		json_put_str(one, "name", of->box->name);
+		json_put(one, "dirs", json_array());
 		json_array_append_new(b->boxes, one);
 		for (size_t k = 0; k < of->nr; k++) {
+			json_array_append_new(json_object_get(one, "dirs"),
+					      json_bytes_z(of->target[k].dir));
 			same &= !dir || !strcmp(dir, of->target[k].dir);
 			dir = of->target[k].dir;
 		}

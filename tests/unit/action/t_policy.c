@@ -251,8 +251,13 @@ static void of_several(void)
 		{ "\"match\":\"not box:a\"", "deny", "deny" },
 		{ "\"match\":\"box:c\"", "deny", "ask" },
 		{ "\"box\":\"b\"", "deny", "deny" },
+		{ "\"path\":\"/h/two/**\"", "deny", "deny" },
+		{ "\"match\":\"path:/h/two*\"", "deny", "deny" },
+		{ "\"path\":\"/h/one\"", "allow", "ask" },
+		{ "\"path\":[\"/h/one\",\"/h/two/**\"]", "allow", "allow" },
 	};
-	CLEANUP(json_release) json_t *boxes = json_pack("[{siss}{siss}]", "box", 2, "name", "a", "box", 3, "name", "b");
+	CLEANUP(json_release) json_t *boxes = json_pack("[{sisss[s]}{sisss[s]}]", "box", 2, "name", "a", "dirs", "/h/one", "box", 3,
+							"name", "b", "dirs", "/h/two/x");
 	struct action_spec s = { .kind = ACT_MERGE, .tool = "merge", .leaves_box = true, .box = 2, .boxes = boxes };
 	struct policy_subject subject = { .spec = &s, .wall = WALL_BOXED, .box = "a" };
 	for (size_t i = 0; i < ARRAY_LEN(c); i++) {
