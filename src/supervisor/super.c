@@ -554,6 +554,7 @@ static bool super_release(struct super *s)
 		free(s->agent[i].name);
 	free(s->agent);
 	json_decref(s->store);
+	json_decref(s->rejected);
 	json_decref(s->prompts);
 	resume_free(&s->resume);
 	unattended_free(s);

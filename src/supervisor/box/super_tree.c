@@ -18,6 +18,7 @@ static void job_start(struct trees *t);
 
 static void trees_destroy(struct trees *t)
 {
+	trees_review_close(t);
 	for (size_t i = 0; i < t->nr_layers; i++) {
 		ws_free(&t->layer[i].ws);
 		free(t->layer[i].name);

@@ -112,6 +112,8 @@ struct review_pick {
 /* Hands it over (owned); false: nothing was chosen. */
 bool trees_review_take(struct trees *t, uint64_t action, struct review_pick *out);
 json_t *trees_review_comments(struct trees *t); /* those since the last call; returns owned */
+/* Its sandbox closes: a later merge of several must still see what was rejected. */
+void trees_review_close(struct trees *t);
 void trees_review_free(struct trees *t);
 bool tree_find_label(const struct trees *t, const char *label, uint64_t *seq_out);
 

@@ -296,13 +296,30 @@ static size_t rejected_parts(const struct trees *t, const struct review *r)
 	return nr;
 }
 
+void trees_review_close(struct trees *t)
+{
+	size_t nr = t->review ? rejected_parts(t, t->review) : 0;
+	CLEANUP(free_ptr) char *id = mem_printf("%" PRIu64, t->id);
+	if (nr && !t->s->rejected)
+		t->s->rejected = json_object();
+	if (nr)
+		json_put_int(t->s->rejected, id, (int64_t)nr);
+}
+
+static size_t rejected_before(const struct super *s, uint64_t box)
+{
+	CLEANUP(free_ptr) char *id = mem_printf("%" PRIu64, box);
+	return (size_t)json_int(s->rejected, id, 0);
+}
+
 static size_t all_rejected_parts(struct super *s, const struct action_spec *spec, struct trees *t)
 {
 	size_t nr = spec->boxes ? 0 : rejected_parts(t, review_of(t));
 	for (size_t i = 0; i < json_array_size(spec->boxes); i++) {
 		const json_t *b = json_array_get(spec->boxes, i);
-		struct trees *of = super_box_trees(s, (uint64_t)json_int(b, "box", 0));
-		nr += of ? rejected_parts(of, review_of(of)) : 0;
+		uint64_t id = (uint64_t)json_int(b, "box", 0);
+		struct trees *of = super_box_trees(s, id);
+		nr += of ? rejected_parts(of, review_of(of)) : rejected_before(s, id);
 	}
 	return nr;
 }
@@ -317,24 +334,28 @@ int trees_review_approve(const struct tree_request *rq, uint64_t action, const j
 	bool named = json_object_get(opts, "path") || json_object_get(opts, "hunks");
 	struct trees *t =
 		spec && spec->kind == ACT_MERGE ? super_box_trees(rq->s, spec->box) : NULL;
-	if (named && a && !t)
-		return err_set(err, ERR_USAGE,
-			       "--path and --hunks require a merge; #%" PRIu64 " is not one",
-			       action);
-	if (!t)
-		return 0; /* not of a merge: nothing to do here */
-	if (named && spec->boxes)
+	bool several = spec && spec->kind == ACT_MERGE && spec->boxes;
+	if (named && several)
 		return err_set(err, ERR_USAGE,
 			       "--path and --hunks require a merge of one sandbox; #%" PRIu64
 			       " merges several",
 			       action);
-	struct review *r = review_of(t);
+	if (named && a && !t)
+		return err_set(err, ERR_USAGE,
+			       "--path and --hunks require a merge; #%" PRIu64 " is not one",
+			       action);
+	if (!t && !several)
+		return 0; /* not of a merge: nothing to do here */
 	size_t rejected = named ? 0 : all_rejected_parts(rq->s, spec, t);
 	if (rejected)
 		return err_set(
-			err, ERR_INVALID,
-			"%zu %s rejected in the review\nName the accepted parts with --path and --hunks, or deny the merge.",
-			rejected, rejected == 1 ? "part is" : "parts are");
+			err, ERR_INVALID, "%zu %s rejected in the review\n%s", rejected,
+			rejected == 1 ? "part is" : "parts are",
+			several ? "Deny the merge. A merge of one sandbox can take the accepted parts."
+				: "Name the accepted parts with --path and --hunks, or deny the merge.");
+	if (!t)
+		return 0; /* all of its sandboxes are closed */
+	struct review *r = review_of(t);
 	forget_pick(r);
 	if (pick_opts(&r->got.pick, opts, err) < 0) {
 		forget_pick(r);

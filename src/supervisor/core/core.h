@@ -95,6 +95,7 @@ struct super {
 	bool person_needed; /* no_input, and an approval was required: exit status 8 */
 	int status;	    /* exit status */
 	char *why;	    /* one line with it; may be NULL */
+	json_t *rejected;   /* rejected parts of closed sandboxes, a number by id; NULL: none */
 };
 
 struct agent *super_agent(struct super *s, uint64_t id); /* NULL when unknown */
