@@ -83,6 +83,19 @@ like "$(card)" 'conflicts  none' 'the card of the finished merge'
 "$sg" undo --json -S "$id" </dev/null >out 2>&1
 is "$? $(refs) $(jq '.result.merges | length' out)" '0 0 2' 'one undo takes both back'
 
+begin "$do_a" "$do_b" 'branch = "sandglass/both"'
+"$sg" review reject -S "$id" b --path from-b </dev/null >out 2>&1
+ok $? "a file of b is rejected"
+"$sg" approve "$what" </dev/null >out 2>&1
+is "$? $(grep -c 'rejected in the review' out)" '1 1' 'a rejected file of one is not merged with the others'
+"$sg" sandbox rm -y "$id:b" </dev/null >out 2>&1
+is "$("$sg" events "$id" --json | jq -r .kind | grep -c '^box.closed')" 1 'its sandbox is closed'
+"$sg" approve "$what" </dev/null >out 2>&1
+is "$? $(grep -c 'rejected in the review' out)" '1 1' 'nor once its sandbox has closed'
+"$sg" deny "$what" </dev/null >out 2>&1
+over
+is "$(jq -r .code result.json) $(refs)" 'denied 0' 'denied: nothing is written'
+
 allow='local p = require "sandglass.policy"
 return p.rules { default = "boxed", p.allow "merge" { kind = "merge", box = { "a", "b" } } }'
 begin "echo A >b.txt" "echo B >b.txt" 'mode = "apply"' "$allow"
@@ -97,6 +110,12 @@ begin "echo a >fa" "echo b >fb" 'mode = "commits", into = "other"' "$allow"
 is "$(git -C other ls-tree --name-only HEAD | grep -c '^f') $(git -C repo status --porcelain)" '2 ' 'into names another directory'
 begin "echo a >fa" "echo b >fb" 'mode = "apply"' "${allow/'"a", "b"'/'"a"'}"
 is "$(jq -r .code result.json) $(git -C repo status --porcelain)" 'denied ' 'a rule that allows merges of one of them does not allow both'
+deny='local p = require "sandglass.policy"
+return p.rules { default = "allow", p.deny "never" { kind = "merge", RULE } }'
+for rule in 'when = function(act) return act.box == "b" end' 'match = "box:b"' "path = '$t/repo'"; do
+	begin "echo a >fa" "echo b >fb" 'mode = "apply"' "${deny/RULE/$rule}"
+	is "$(jq -r .code result.json) $(git -C repo status --porcelain)" 'denied ' "denied for one of them: $rule"
+done
 "$sg" verify "$id" >out 2>&1
 ok $? 'the recording verifies'
 finish
