@@ -13,6 +13,31 @@ static void aim_boxes(const json_t *boxes, struct buf *out)
 		buf_putc(out, ' ');
 }
 
+static bool among_dirs(const json_t *seen, const json_t *dir)
+{
+	for (size_t i = 0; i < json_array_size(seen); i++)
+		if (json_equal(json_array_get(seen, i), dir))
+			return true;
+	return false;
+}
+
+/* "/a, /b": the directories of several sandboxes, each once. */
+static void aim_dirs(const json_t *boxes, struct buf *out)
+{
+	CLEANUP(json_release) json_t *seen = json_array();
+	for (size_t i = 0; i < json_array_size(boxes); i++) {
+		const json_t *dirs = json_object_get(json_array_get(boxes, i), "dirs");
+		for (size_t k = 0; k < json_array_size(dirs); k++) {
+			CLEANUP(buf_release) struct buf dir = BUF_INIT;
+			json_t *one = json_array_get(dirs, k);
+			if (among_dirs(seen, one) || !json_get_bytes(one, &dir))
+				continue;
+			buf_printf(out, "%s%s", out->len ? ", " : "", buf_cstr(&dir));
+			json_array_append(seen, one);
+		}
+	}
+}
+
 static void aim_merge(const json_t *o, struct buf *out)
 {
 	const json_t *args = json_object_get(o, "args");
@@ -20,6 +45,8 @@ static void aim_merge(const json_t *o, struct buf *out)
 		   *branch = json_str(args, "branch", NULL);
 	CLEANUP(buf_release) struct buf where = BUF_INIT;
 	if (!json_get_bytes(json_object_get(o, "host_path"), &where) || !where.len)
+		aim_dirs(json_object_get(o, "boxes"), &where);
+	if (!where.len)
 		buf_puts(&where, json_str(args, "into", "its repository"));
 	aim_boxes(json_object_get(o, "boxes"), out);
 	if (!strcmp(mode, "branch") && branch)

@@ -26,6 +26,9 @@ int main(void)
 	says("{\"kind\":\"merge\",\"host_path\":\"/r\",\"boxes\":[{\"name\":\"a\"},{\"name\":\"b\"}],"
 	     "\"args\":{\"branch\":\"x\",\"review\":true}}",
 	     "sandboxes a, b to branch x of /r");
+	says("{\"kind\":\"merge\",\"args\":{\"branch\":\"x\"},\"boxes\":[{\"name\":\"a\",\"dirs\":[\"/r\"]},"
+	     "{\"name\":\"b\",\"dirs\":[\"/s\",\"/r\"]}]}",
+	     "sandboxes a, b to branch x of /r, /s");
 	says("{\"kind\":\"rollback\",\"tool\":\"redo\",\"args\":{\"redo\":78,\"of\":53}}",
 	     "applies the changes of #78");
 	says("{\"kind\":\"rollback\",\"args\":{\"to\":53}}", "to #53");
