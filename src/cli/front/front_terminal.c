@@ -17,7 +17,7 @@
 #include "terminal/terminal_view.h"
 #include "ui/term/foreground.h"
 
-enum { COME_POLL_MS = 200, END_MS = 20000, PERHAPS_MS = 2000, END_POLL_MS = 20 };
+enum { COME_POLL_MS = 200, END_MS = 20000, PERHAPS_MS = 6000, END_POLL_MS = 20 };
 
 struct coming {
 	struct cmd_ctx *ctx;
