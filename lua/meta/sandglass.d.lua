@@ -27,6 +27,7 @@
 ---@field refused { host: string, port: integer, why: string }[]?  connections of the sandbox that were refused or cut while the command ran, at most 20
 ---@field refused_more integer?  # number of other refused connections
 ---@field oom integer?      # processes of the sandbox that its memory limit killed meanwhile
+---@field why string?       # why all in the sandbox was killed, and this with it
 ---@field out string
 ---@field err string
 ---@field ms integer

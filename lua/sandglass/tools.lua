@@ -136,6 +136,7 @@ local function report(r, chat)
   elseif r.code ~= 0 or #parts == 0 then
     parts[#parts + 1] = "[exit " .. tostring(r.code) .. "]"
   end
+  if r.why then parts[#parts + 1] = "[" .. r.why .. "]" end
   if r.oom then parts[#parts + 1] = "[out of memory: the memory limit of the sandbox killed " .. r.oom .. " of its processes]" end
   for _, c in ipairs(r.refused or {}) do
     parts[#parts + 1] = ("[a connection to %s:%d failed while this ran: %s]"):format(c.host, c.port, c.why)

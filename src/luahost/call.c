@@ -195,6 +195,8 @@ json_t *call_res(struct call *c, const struct action_result *res)
 		json_put_int(v, "signal", json_integer_value(stopped));
 	if (json_int(res->body, "oom", 0))
 		json_put_int(v, "oom", json_int(res->body, "oom", 0));
+	else if (json_is_integer(signal))
+		json_put_str(v, "why", json_str(res->body, "why", NULL));
 	json_put(v, "refused", json_incref(json_object_get(res->body, "refused")));
 	json_put(v, "refused_more", json_incref(json_object_get(res->body, "refused_more")));
 	output_excerpt_text(&c->out[0], &text);

@@ -57,6 +57,7 @@ static void slot_drop(struct slot *s)
 	box_opts_free(&s->opts);
 	strv_release(&s->env);
 	free(s->name);
+	free(s->killed_why);
 	free(s);
 }
 

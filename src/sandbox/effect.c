@@ -15,7 +15,7 @@
 #include "sandbox/effect_file.h"
 #include "sandbox/effect_priv.h"
 
-enum { GRACE_MS = 2000, SILENT_MS = 30000, FLOOD_POLL_MS = 5 };
+enum { GRACE_MS = 2000, SILENT_MS = 30000, FLOOD_POLL_MS = 5, KILL_US = 5000000 };
 
 /* --- runs --- */
 
@@ -38,7 +38,6 @@ static void effect_job_free(struct job *j)
 	oom_forget(j);
 	free(j->unrun);
 	free(j->lost_why);
-	free(j->killed_why);
 	json_release(&j->refused);
 	free(j);
 }
@@ -99,8 +98,10 @@ static void put_end(const struct job *j, const struct run_end *e, json_t *body)
 		json_put_int(body, "signal", e->signal);
 	else
 		json_put_int(body, "code", e->code);
-	if (e->signal == SIGKILL && j->killed_why)
-		json_put_str(body, "why", j->killed_why);
+	/* one that started while the kill was on its way ends with it */
+	const struct slot *s = j->slot;
+	if (e->signal == SIGKILL && s->killed_why && clock_mono_us() - s->killed_us < KILL_US)
+		json_put_str(body, "why", s->killed_why);
 	if (!e->oom)
 		return;
 	CLEANUP(free_ptr)

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "sandbox/effect.h"
+#include "base/clock.h"
 #include "base/mem.h"
 #include "sandbox/effect_priv.h"
 
@@ -134,9 +135,10 @@ void boxes_kill(struct boxes *b, uint64_t box, const char *why)
 		next = j->next;
 		if (action_state(j->action) == ACTION_RUNNING)
 			gate_cancel(b->gate, action_id(j->action), "kill", why);
-		else if (j->run && !j->killed_why)
-			j->killed_why = mem_strdup(why);
 	}
+	free(s->killed_why);
+	s->killed_why = mem_strdup(why);
+	s->killed_us = clock_mono_us();
 	if (s->driver->kill)
 		s->driver->kill(s->box);
 }

@@ -31,7 +31,6 @@ struct job {
 	int stopped; /* the signal with which its starter ends it; 0 none */
 	/* what its driver says about how it was lost, or why nothing was executed; NULL nothing */
 	char *lost_why;
-	char *killed_why;      /* all of its sandbox was killed before it was let go; NULL: no */
 	json_t *refused;       /* action.ended of it; NULL nothing */
 	int64_t refused_more;  /* beyond those in refused */
 	struct oom_look *look; /* effect_oom.c; NULL: it runs */
@@ -48,6 +47,8 @@ struct slot {
 	uint64_t id, agent;
 	char *name;
 	const struct driver *driver;
+	char *killed_why; /* why all in it was killed last; NULL: it was not */
+	int64_t killed_us;
 	struct box *box;
 	struct owned_opts opts;
 	struct box_opts given; /* opts, and what boxes_env has added */

@@ -81,7 +81,7 @@ for i, way in ipairs(ways) do
     box:write("kept.txt", "kept\n")
     local first = call(chat, "shell", { cmd = way[2]:gsub("%$W", box.workspace), timeout = way[3] or 60 })
     local second, err = call(chat, "shell", { cmd = "pwd; echo alive", timeout = 10 })
-    if second:find("limit of the sandbox is reached", 1, true) then -- it began before the kill that the first one caused
+    if second:find("limit of the sandbox is reached", 1, true) then -- it began before the kill that the first one caused was over
       second, err = call(chat, "shell", { cmd = "pwd; echo alive", timeout = 10 })
     end
     local third, third_err = call(chat, "read", { path = "kept.txt" })
