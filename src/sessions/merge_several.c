@@ -316,8 +316,7 @@ int merge_several_run(struct merge_several *m, struct session *s, const struct s
 	return rc;
 }
 
-/* Has a merge failed that couldn't be taken back? Then the next command tries that again. */
-static bool several_half(const struct merge_several *m)
+bool merge_several_half(const struct merge_several *m)
 {
 	CLEANUP(free_ptr) char *dir = paths_state("undo");
 	for (size_t i = 0; i < m->nr; i++) {
@@ -331,7 +330,7 @@ static bool several_half(const struct merge_several *m)
 void merge_several_settled(struct merge_several *m)
 {
 	failpoint_hit("merge-several-recorded");
-	if (several_half(m))
+	if (merge_several_half(m))
 		merge_intent_release(&m->intent);
 	else
 		merge_intent_remove(&m->intent);

@@ -30,6 +30,9 @@ struct merge_several {
  * only one. The result is filled in any case; -1: nothing was merged. */
 NODISCARD int merge_several_run(struct merge_several *m, struct session *s,
 				const struct strv *names, const json_t *opts, struct err *err);
+/* Has the merge of a sandbox failed, and couldn't be taken back? Then the intent must stay: the
+ * next merge or undo takes it back. */
+bool merge_several_half(const struct merge_several *m);
 /* The events of @m and of the merges it recovered are committed. */
 void merge_several_settled(struct merge_several *m);
 /* {"group","clean","between","both","boxes":[{"box","name","event",..body}]}; @event: of each. */

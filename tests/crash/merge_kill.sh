@@ -165,15 +165,17 @@ cut_short merge-exchanged
 half=$(sed -n 3p one/a.txt)
 "$sg" prune "$id" --yes </dev/null >out 2>err
 is "$? $(grep -c "'$PWD/one/.sandglass-" err) $(beside) $(sed -n 3p one/a.txt)" "0 1  $half" 'prune names and removes it; the change stays'
-session one merge-exchanged # the supervisor's children
-before=$(state)
-"$sg" merge -S "$id" a --apply >out 2>&1
-is "$? $(beside | wc -l)" '1 1' 'live: the merge fails and leaves a file'
-is "$("$sg" merge -S "$id" a -n --json 2>err | jq -c '.result.interrupted')" '["a"]' 'live: a dry run names the interrupted merge'
-"$sg" stop --now -S "$id" >out 2>&1
-wait_for 30 ended
-"$sg" undo "$id" >out 2>&1
-is "$? $(beside)$(state)" "0 $before" 'live: undo after the end takes it back'
+for boxes in a 'a b'; do
+	session one merge-exchanged # the supervisor's children
+	before=$(state)
+	"$sg" merge -S "$id" $boxes --apply >out 2>&1
+	is "$? $(beside | wc -l)" '1 1' "live: the merge of $boxes fails and leaves a file"
+	is "$("$sg" merge -S "$id" $boxes -n --json 2>err | jq -c '.result.interrupted')" '["a"]' 'live: a dry run names the sandbox whose merge was interrupted'
+	"$sg" stop --now -S "$id" >out 2>&1
+	wait_for 30 ended
+	"$sg" undo "$id" >out 2>&1
+	is "$? $(beside)$(state)" "0 $before" 'live: undo after the end takes it back'
+done
 
 # --- a repository is gone ---------------------------------------------------------------------------------------------
 session two

@@ -77,7 +77,10 @@ static void several_merge_done(void *self)
 	for (size_t i = 0; i < v->m.nr; i++)
 		if (v->m.merge[i].body)
 			event[i] = several_merge_record(v, &v->m.merge[i]);
-	tree_intent_done(s, &v->m.intent);
+	if (merge_several_half(&v->m))
+		merge_intent_release(&v->m.intent);
+	else
+		tree_intent_done(s, &v->m.intent);
 	if (v->done)
 		v->done(v->self, &v->m, event, &v->err);
 	else if (v->err.code != ERR_NONE && s->server)
