@@ -66,12 +66,19 @@ static void id_array_put(struct id_array *a, const struct object_id *id)
 	a->item[a->nr++] = *id;
 }
 
-static bool refs_text(struct refs_reader *r, const struct object_id *id, struct buf *out)
+/* @names: the file may name branches. */
+static bool refs_text(struct refs_reader *r, const struct object_id *id, bool names,
+		      struct buf *out)
 {
 	enum object_type type;
 	struct err none = ERR_INIT;
-	if (r->full || r->st->get(r->st->self, id, &type, out, &none) < 0 ||
-	    memchr(buf_cstr(out), 0, out->len))
+	if (r->full)
+		return false;
+	if (r->st->get(r->st->self, id, &type, out, &none) < 0) {
+		r->unread |= names && !r->base;
+		return false;
+	}
+	if (memchr(buf_cstr(out), 0, out->len)) /* git reads no ref from it */
 		return false;
 	r->text += out->len;
 	r->full = r->text > REFS_TEXT_MAX;
@@ -194,7 +201,7 @@ static bool see_entry(void *self, const char *path, size_t len, unsigned mode,
 		      !strcmp(rest, "HEAD");
 	if (object && !r->base)
 		see_object(g, rest + 8, oid);
-	else if (!object && wanted && refs_text(r, oid, &text))
+	else if (!object && wanted && refs_text(r, oid, strcmp(rest, "logs/HEAD") != 0, &text))
 		see_git_text(r, g, rest, text.len ? text.data : (char[1]){ 0 });
 	return true;
 }

@@ -46,6 +46,7 @@ struct refs_reader {
 	bool base;	 /* the tree that is read is what was there before */
 	size_t text;	 /* bytes of refs and logs so far */
 	bool full, more; /* refs, repositories exceed the limits: the others are left out */
+	bool unread;	 /* the recording has only the hash of a file of refs */
 	unsigned walk;
 	size_t objects, bytes; /* that walks have read */
 };

@@ -199,6 +199,14 @@ static int cmp_refs(const void *pa, const void *pb)
 	return c ? c : strcmp(a->name, b->name);
 }
 
+/* Why some branches have no entry of their own. */
+static const char *why_others(const struct refs_reader *r)
+{
+	return r->more	   ? "the sandbox has too many repositories"
+	       : r->unread ? "a file of refs is not in the recording"
+			   : "the sandbox has too many branches";
+}
+
 int sandbox_refs_read(struct sandbox_refs *out, const struct ws_store *st, const json_t *body,
 		      struct err *err)
 {
@@ -217,9 +225,8 @@ int sandbox_refs_read(struct sandbox_refs *out, const struct ws_store *st, const
 			else
 				others++;
 	}
-	if (others || r.full || r.more)
-		refs_put(out, ".git", "(others)",
-			 (struct sandbox_ref){ .why = "the sandbox has too many branches" });
+	if (others || r.full || r.more || r.unread)
+		refs_put(out, ".git", "(others)", (struct sandbox_ref){ .why = why_others(&r) });
 	if (out->nr)
 		qsort(out->item, out->nr, sizeof(*out->item), cmp_refs);
 	git_seen_release(&r);

@@ -2,8 +2,7 @@
  * from a snapshot alone. The sandbox's repository is never opened.
  *
  * A branch is one of them if it has commits that HEAD doesn't lead to, and other files than HEAD,
- * and no remote has it. Tags and remote branches are none: they name commits, and are no place to
- * work. */
+ * and no remote has it. Tags and remote branches don't count: nobody works on them. */
 #ifndef SESSIONS_SANDBOX_REFS_H
 #define SESSIONS_SANDBOX_REFS_H
 

@@ -91,9 +91,27 @@ static void branches_many(void)
 	merge_end(&m);
 }
 
+/* The only file that names the branch is larger than a recording keeps. */
+#define PACKED                                                                                                                 \
+	ON_F "h=$(git rev-parse f); rm .git/refs/heads/f; "                                                                       \
+	     "{ seq -f \"$(git rev-parse main) refs/heads/b%.0f\" 300000; echo \"$h refs/heads/f\"; } > .git/packed-refs"
+
+static void refs_unread(void)
+{
+	struct merge_box m;
+	struct err err = ERR_INIT;
+	ok(merge_init(&m, REPO "echo g > g; " COMMIT, "repo", PACKED) &&
+		   sandbox_refs_read(&refs, &m.b.store, m.b.body, &err) == 0,
+	   "a sandbox with a very large packed-refs");
+	ok(refs.nr == 1 && refs.item[0].why, "its branches are not merged, with a reason");
+	sandbox_refs_release(&refs);
+	merge_end(&m);
+}
+
 int main(void)
 {
 	found();
+	refs_unread();
 	branches_killed();
 	branches_many();
 	return done_testing();
