@@ -6,36 +6,12 @@ need_boxes
 need python3
 sg=$SANDGLASS
 cd "$t" || exit 1
-export SANDGLASS_EGRESS_LOCAL=1
-python3 -u -c '
-import http.server
-class H(http.server.BaseHTTPRequestHandler):
-    def do_GET(self):
-        print(self.path, file=open("hits", "a"), flush=True)
-        self.send_response(200); self.send_header("Content-Length", "0"); self.end_headers()
-    def log_message(self, *a): pass
-s = http.server.HTTPServer(("127.0.0.1", 0), H)
-open("port.new", "w").write(str(s.server_port))
-import os; os.rename("port.new", "port")
-s.serve_forever()' &
-server=$!
-trap 'kill $server 2>/dev/null; end_all' EXIT
-wait_for 30 test -s port
-port=$(cat port)
-mkdir repo
-cat >repo/fetch.sh <<B
-exec 3<>/dev/tcp/127.0.0.1/3128
-printf 'GET http://localhost:$port/x HTTP/1.1\\r\\nHost: localhost:$port\\r\\nConnection: close\\r\\n\\r\\n' >&3
-cat <&3
-exec 3>&-
-sleep 300
-B
-git init -q repo && git -C repo add . && git -C repo commit -qm start && chmod -R a+rX repo
+. "$here/fetch.bash"
 printf 'return require("sandglass.policy").rules { default = "allow" }\n' >any.lua
 cat >reach.lua <<L
 local sg = require "sandglass"
 local box <close> = sg.sandbox { repo = "repo", name = "b", net = { "localhost:$port" } }
-local r, err = box:run { "bash", "fetch.sh" }
+local r, err = box:run "bash fetch.sh x && sleep 300"
 print(r and "ran" or err.code)
 L
 id=$("$sg" run -d --policy any.lua reach.lua 2>said)
