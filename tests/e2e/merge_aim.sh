@@ -1,11 +1,8 @@
 #!/usr/bin/env bash
 # 'merge' and 'undo' without a session take the one with work that is newest, a running one first, and name it.
 . "$(dirname "$0")/lib.sh"
-sg=$SANDGLASS
 need jq
-need_boxes
-cd "$t" || exit 1
-export SANDGLASS_SESSIONS=$t/sessions
+. "$(dirname "$0")/merge.bash"
 trap end_all EXIT
 for repo in one two; do
 	git init -q $repo
@@ -21,7 +18,7 @@ for repo in one two; do
 done
 begin() { # script, work: a session that waits; sets id
 	id=$("$sg" run -d "$1.lua" -- --work "$2" 2>out)
-	wait_for 30 sh -c "'$sg' ls --waiting | grep -q '^$id#'"
+	wait_for 30 asks
 }
 begin one 'echo new >a.txt'
 first=$id

@@ -2,19 +2,12 @@
 # sg.merge: a script merges several sandboxes in one step. It is one action with one approval, which shows each sandbox;
 # conflicts between them are an error that names the files, before anything is written; one undo takes all back.
 . "$(dirname "$0")/lib.sh"
-sg=$SANDGLASS
 need jq
-need_boxes
-cd "$t" || exit 1
-export SANDGLASS_SESSIONS=$t/sessions
+. "$(dirname "$0")/merge.bash"
 # commands in a, commands in b, options of the merge, [a policy]: a session whose merge waits, or that has ended: sets id
 begin() {
 	rm -rf repo result.json
-	git init -q repo
-	seq -f 'line %g' 30 >repo/a.txt
-	echo two >repo/b.txt
-	git -C repo add -A
-	git -C repo commit -qm base
+	long_repo repo
 	cat >work.lua <<-L
 		local sg = require "sandglass"
 		local a = sg.sandbox { repo = "repo", name = "a" }
@@ -37,20 +30,19 @@ begin() {
 		return
 	fi
 	id=$("$sg" run -d work.lua 2>out)
-	wait_for 60 sh -c "'$sg' ls --waiting | grep -q '^$id#'"
+	wait_for 60 asks
 	what=$("$sg" ls --waiting | sed -n "s/^\($id#[0-9]*\) .*/\1/p" | head -1)
 }
 over() {
-	wait_for 30 sh -c "'$sg' ls --json 2>/dev/null | grep '$id' | grep -q '\"state\":\"ended\"'"
+	wait_for 30 has_ended
 	"$sg" events "$id" --json | jq -r 'select(.body.level? == "print") | .body.text' >result.json
 }
-refs() { git -C repo for-each-ref --format='%(refname)' refs/heads/sandglass refs/sandglass | wc -l; }
 card() { "$sg" show "$what"; }
 do_a="sed -i 's/^line 3$/line THREE/' a.txt; echo new >from-a"
 do_b="sed -i 's/^line 28$/line LATE/' a.txt; echo new >from-b"
 
 begin "$do_a" "$do_b" 'branch = "sandglass/both", message = "of two"'
-is "$("$sg" ls --waiting | grep -c "^$id#") $(refs)" '1 0' 'one approval for both; nothing is written before it'
+is "$("$sg" ls --waiting | grep -c "^$id#") $(refs repo)" '1 0' 'one approval for both; nothing is written before it'
 is "$("$sg" events "$id" --json | jq -c 'select(.kind == "action.requested") | .body | select(.kind == "merge") | [.boxes[].name]')" \
 	'["a","b"]' 'the request names both'
 like "$(card)" 'conflicts  none in dry run' 'the card: no conflicts, by the plan of this merge'
@@ -58,7 +50,7 @@ like "$(card)" 'sandbox    a: 2 files' 'the card has the changes of a'
 like "$(card)" 'sandbox    b: 2 files' 'and of b'
 like "$(card)" '\+ ?A? ?from-b|A from-b' 'with their files'
 "$sg" approve "$what" --path from-a </dev/null >out 2>err
-is "$? $(refs)" '2 0' 'parts of one sandbox are not accepted'
+is "$? $(refs repo)" '2 0' 'parts of one sandbox are not accepted'
 "$sg" sandbox cp "$t/repo/b.txt" "$id:b:from-a" </dev/null >out 2>&1
 like "$(card)" 'conflicts  unknown: .* came before the newest change' 'a later change makes the plan old'
 "$sg" merge -n -S "$id" a b --to sandglass/both </dev/null >out 2>&1
@@ -66,7 +58,7 @@ first=$(card | grep -n '! *from-a' | cut -d: -f1) box=$(card | grep -n 'sandbox 
 is "$([ -n "$first" ] && [ "$first" -lt "$box" ]; echo $?)" 0 'a conflict between them comes first'
 "$sg" approve "$what" </dev/null >out 2>&1
 over
-is "$(jq -r .code result.json) $(refs)" 'io 0' 'approved all the same: an error, and nothing is written'
+is "$(jq -r .code result.json) $(refs repo)" 'io 0' 'approved all the same: an error, and nothing is written'
 like "$(jq -r .msg result.json)" 'from-a .*a and b' 'that names the file and the sandboxes'
 
 begin "$do_a" "$do_b" 'branch = "sandglass/both", message = "of two"'
@@ -81,7 +73,7 @@ is "$("$sg" events "$id" --json | jq -r 'select(.kind == "merge.done") | [.body.
 	'the events of both are of one step and one action'
 like "$(card)" 'conflicts  none' 'the card of the finished merge'
 "$sg" undo --json -S "$id" </dev/null >out 2>&1
-is "$? $(refs) $(jq '.result.merges | length' out)" '0 0 2' 'one undo takes both back'
+is "$? $(refs repo) $(jq '.result.merges | length' out)" '0 0 2' 'one undo takes both back'
 
 begin "$do_a" "$do_b" 'branch = "sandglass/both"'
 "$sg" review reject -S "$id" b --path from-b </dev/null >out 2>&1
@@ -94,7 +86,7 @@ is "$("$sg" events "$id" --json | jq -r .kind | grep -c '^box.closed')" 1 'its s
 is "$? $(grep -c 'rejected in the review' out)" '1 1' 'nor once its sandbox has closed'
 "$sg" deny "$what" </dev/null >out 2>&1
 over
-is "$(jq -r .code result.json) $(refs)" 'denied 0' 'denied: nothing is written'
+is "$(jq -r .code result.json) $(refs repo)" 'denied 0' 'denied: nothing is written'
 
 allow='local p = require "sandglass.policy"
 return p.rules { default = "boxed", p.allow "merge" { kind = "merge", box = { "a", "b" } } }'

@@ -2,19 +2,11 @@
 # Branches and stashes that an agent leaves behind are work: they are named, counted as not merged, brought by a merge as
 # branches with the agent's own commits, and taken back by undo.
 . "$(dirname "$0")/lib.sh"
-sg=$SANDGLASS
-need_boxes
-cd "$t" || exit 1
-export SANDGLASS_SESSIONS=$t/sessions
-export GIT_CONFIG_COUNT=1 GIT_CONFIG_KEY_0=protocol.file.allow GIT_CONFIG_VALUE_0=always
-repo() { git init -q "$1" && printf 'one\ntwo\nthree\n' >"$1/a.txt" && git -C "$1" add -A && git -C "$1" commit -qm base; }
-work() { "$sg" sandbox exec --repo "$1" -- sh -c "$2" </dev/null >log 2>&1 || cat log; }
-merge() { "$sg" merge --json "$@" </dev/null 2>err >out; }
+. "$(dirname "$0")/merge.bash"
 value() { python3 -c 'import json, sys; r = json.load(open("out"))["result"]; print(eval(sys.argv[1]))' "$1"; }
 not_merged() { "$sg" ls --json | head -1 | sed -n 's/.*"unmerged":\([0-9]*\).*/\1/p'; }
 names() { git -C "$1" for-each-ref --format='%(refname:short)' refs/heads | sort | tr '\n' ' '; }
 id() { "$sg" ls --json | head -1 | sed -n 's/.*"session":"\([^"]*\).*/\1/p'; }
-printf 'return require("sandglass.policy").rules { default = "allow" }\n' >any.lua
 
 # --- a branch that HEAD has left
 repo r

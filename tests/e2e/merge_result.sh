@@ -2,18 +2,9 @@
 # A merge reports its real effects: each changed file is named, unmerged work stays known, and an agent's commits keep
 # their messages. Ended sessions, from the command line.
 . "$(dirname "$0")/lib.sh"
-sg=$SANDGLASS
-need_boxes
-cd "$t" || exit 1
-export SANDGLASS_SESSIONS=$t/sessions
-export GIT_CONFIG_COUNT=1 GIT_CONFIG_KEY_0=protocol.file.allow GIT_CONFIG_VALUE_0=always
-repo() { git init -q "$1" && printf 'one\ntwo\nthree\n' >"$1/a.txt" && git -C "$1" add -A && git -C "$1" commit -qm base; }
-work() { "$sg" sandbox exec --repo "$1" -- sh -c "$2" </dev/null >log 2>&1 || cat log; }
-merge() { "$sg" merge --json "$@" </dev/null 2>err >out; }
+. "$(dirname "$0")/merge.bash"
 count() { sed -n "s/.*\"counts\":{[^}]*\"$1\":\([0-9]*\).*\"paths\".*/\1/p" out | tail -1; }
 rest() { sed -n 's/.*"unmerged":{"files":\([0-9]*\).*/\1/p' out; }
-
-printf 'return require("sandglass.policy").rules { default = "allow" }\n' >any.lua
 
 # --- parts of it, again, and back
 repo part

@@ -2,20 +2,8 @@
 # Several sandboxes of a session merged in one step: one branch, conflicts between them named before anything is written,
 # undo of all. git is the judge: the same work merged by hand has the same tree.
 . "$(dirname "$0")/lib.sh"
-sg=$SANDGLASS
 need jq
-need_boxes
-cd "$t" || exit 1
-export SANDGLASS_SESSIONS=$t/sessions
-repo() { # name
-	git init -q "$1"
-	seq -f 'line %g' 30 >"$1/a.txt"
-	echo two >"$1/b.txt"
-	echo gone >"$1/gone.txt"
-	echo '*.log' >"$1/.gitignore"
-	git -C "$1" add -A
-	git -C "$1" commit -qm base
-}
+. "$(dirname "$0")/merge.bash"
 # The script contains the commands of the two sandboxes: it has no files and no environment of its own.
 session() { # folder, commands in a, commands in b, [a line of Lua for the end]: sets id; returns at its end, or at its question
 	cat >work.lua <<-L
@@ -27,19 +15,10 @@ session() { # folder, commands in a, commands in b, [a line of Lua for the end]:
 		${4:-}
 	L
 	id=$("$sg" run -d work.lua 2>out)
-	if [ -n "${4:-}" ]; then
-		wait_for 30 sh -c "'$sg' ls --waiting | grep -q '^$id#'"
-	else
-		wait_for 30 sh -c "'$sg' ls --json 2>/dev/null | grep '$id' | grep -q '\"state\":\"ended\"'"
-	fi
+	if [ -n "${4:-}" ]; then wait_for 30 asks; else wait_for 30 has_ended; fi
 }
 ask='sg.ask { text = "continue?", choices = { "yes" } }'
-# 0, or 1 for any refusal
-merge() { "$sg" merge --json "$@" </dev/null >out 2>err || return 1; }
-undo() { "$sg" undo --json "$@" </dev/null >out 2>err || return 1; }
 branch() { git -C "$1" rev-parse --verify -q "refs/heads/sandglass/$id^{tree}"; }
-refs() { git -C "$1" for-each-ref --format='%(refname)' refs/heads/sandglass refs/sandglass | wc -l; }
-files_left() { "$sg" ls --json | jq -r "select(.session == \"$id\") | .unmerged"; }
 by_hand() { # folder, commands...: the tree that git makes of them, each on the base, merged one after the other
 	local to=$1
 	rm -rf hand
@@ -56,7 +35,7 @@ do_a="sed -i 's/^line 3$/line THREE/' a.txt; echo new >from-a; rm gone.txt"
 do_b="sed -i 's/^line 28$/line LATE/' a.txt; mkdir d; echo new >d/from-b; echo l >x.log"
 
 for how in ended live; do
-	repo $how
+	long_repo $how
 	want=$(by_hand $how "$do_a" "$do_b")
 	session $how "$do_a" "$do_b" "$([ $how = live ] && echo "$ask")"
 	merge "$id/a" "$id/b" -n
@@ -96,7 +75,7 @@ done
 
 # --- conflicts between them: named before anything is written
 conflict() { # name, commands in a, commands in b, path, why
-	repo "$1"
+	long_repo "$1"
 	session "$1" "$2" "$3"
 	before=$(cd "$1" && git status --porcelain && git for-each-ref)
 	merge "$id" --all
@@ -133,20 +112,20 @@ conflict made "echo a >new" "echo b >new" new 'added with different content'
 conflict folder "echo a >new" "mkdir new; echo b >new/in" new 'a file and a directory' 'a file in a, a directory in b'
 merge "$id" --all --take b:new
 is "$? $(git -C folder ls-tree -r --name-only "sandglass/$id" | grep new)" '0 new/in' 'folder: the directory, if you take that'
-repo same
+long_repo same
 session same "echo S >b.txt; echo s >new" "echo S >b.txt; echo s >new"
 merge "$id" --all
 is "$? $(jq -r '[.result.boxes[] | [.counts.merged, .counts.identical] | join(" ")] | join(", ")' out) $(git -C same rev-list --count main.."sandglass/$id")" \
 	'0 2 0, 0 2 1' 'the same in both is no conflict, and one commit'
 undo -S "$id"
 is "$? $(refs same)" '0 0' 'which undo takes back'
-repo ignored
+long_repo ignored
 session ignored "echo a >x.log; echo a >fa" "echo b >x.log; echo b >fb"
 merge "$id" --all
 is "$? $(git -C ignored ls-tree --name-only "sandglass/$id" | grep -c '^f')" '0 2' 'ignored files that differ are no conflict'
 
 # --- of yours, too: a file that one sandbox and you have changed
-repo mine
+long_repo mine
 session mine "echo A >b.txt" "echo b >from-b"
 echo mine >mine/b.txt
 git -C mine commit -qam mine
@@ -157,7 +136,7 @@ merge "$id" --all --path from-b
 is "$? $(git -C mine show "sandglass/$id:from-b")" '0 b' '--path holds for all of them'
 
 # --- one of them is closed while the session runs, the other one is open
-repo half
+long_repo half
 session half "echo a >fa" "echo b >fb" "a:close(); $ask"
 merge a b -S "$id"
 is "$? $(git -C half ls-tree --name-only "sandglass/$id" | grep -c '^f[ab]')" '0 2' 'a closed sandbox and an open one'
@@ -167,7 +146,7 @@ is "$? $(git -C half ls-tree --name-only "sandglass/$id" | grep '^f[ab]')" '0 fa
 "$sg" stop --now -S "$id" >out 2>&1
 
 # --- a linked worktree with edits that are not committed
-repo main
+long_repo main
 git -C main worktree add -q ../linked -b side
 session linked "$do_a" "$do_b"
 sed -i 's/^line 15$/line mine/' linked/a.txt
@@ -181,7 +160,7 @@ undo -S "$id"
 is "$? $(git -C linked status --porcelain)" '0  M a.txt' 'a linked worktree: and back'
 
 # --- words that are wrong
-repo other
+long_repo other
 keep=$id
 session other "echo a >fa" "echo b >fb"
 merge "$keep/a" "$id/b"
