@@ -84,11 +84,14 @@ cat >live.lua <<'L'
 local sg = require "sandglass"
 local box = sg.sandbox { repo = "live" }
 assert(box:run "git switch -qc f; echo f >f; git add f; git commit -qm 'on f'; git switch -q main; echo m >m")
+local _, applied = assert(box:merge { mode = "apply" })
+print("left " .. #applied.branches_left .. " " .. (applied.branches_left[1] or { name = "none" }).name)
 local _, r = assert(box:merge { mode = "branch", branch = "mine" })
 print("brought " .. r.branches[1].ref)
 L
 "$sg" run --no-tui --no-input --policy any.lua live.lua </dev/null >log 2>&1 || cat log
-is "$(names live) $(grep -c 'brought refs/heads/mine-f' log) $(not_merged)" 'main mine mine-f  1 0' 'a script merges it, too'
+is "$(grep -o 'left .*' log)" 'left 1 f' 'a script learns that a merge into the working files leaves it'
+is "$(names live) $(grep -c 'brought refs/heads/mine-f' log) $(not_merged)" 'main mine mine-f  1 0' 'and brings it'
 
 # --- what can't be brought is named, and stays
 repo packed

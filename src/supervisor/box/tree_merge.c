@@ -478,8 +478,10 @@ static void merge_answer(struct call *c, const struct action_result *res)
 	json_t *v = json_object();
 	json_put_int(v, "event", (int64_t)res->id);
 	json_put_str(v, "ref", json_str(res->body, "ref", NULL));
-	static const char *const said[] = { "targets",	"taken",  "left",  "partly",   "by",
-					    "comments", "counts", "paths", "unmerged", "notices" };
+	static const char *const said[] = { "targets",	"branches_left", "taken",
+					    "left",	"partly",	 "by",
+					    "comments", "counts",	 "paths",
+					    "unmerged", "notices" };
 	for (size_t i = 0; i < ARRAY_LEN(said); i++)
 		if (json_object_get(res->body, said[i]))
 			json_put(v, said[i], json_incref(json_object_get(res->body, said[i])));
