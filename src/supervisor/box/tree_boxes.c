@@ -124,18 +124,6 @@ static void between_error(const struct merge_several *m, struct err *err)
 
 /* --- as an action --- */
 
-/* sg.host.push pushes the branch of a sandbox's last merge. */
-static void keep_ref(struct boxes_merge *b, const struct box_merge *of)
-{
-	struct trees *t = super_box_trees(b->s, of->box->id);
-	const json_t *first = json_array_get(json_object_get(of->body, "targets"), 0);
-	const char *ref = json_str(first, "ref", NULL);
-	if (!t)
-		return;
-	free(t->merged_ref);
-	t->merged_ref = ref ? mem_strdup(ref) : NULL;
-}
-
 static void boxes_merged(void *self, const struct merge_several *m, const uint64_t *event,
 			 const struct err *err)
 {
@@ -147,8 +135,11 @@ static void boxes_merged(void *self, const struct merge_several *m, const uint64
 		return;
 	}
 	if (err->code == ERR_NONE) {
-		for (size_t i = 0; i < m->nr; i++)
-			keep_ref(b, &m->merge[i]);
+		for (size_t i = 0; i < m->nr; i++) {
+			struct trees *t = super_box_trees(b->s, m->merge[i].box->id);
+			if (t)
+				tree_merge_keep_ref(t, m->merge[i].body);
+		}
 		action_ended(b->action, END_OK, boxes_result(b, m, event));
 		return;
 	}
@@ -171,13 +162,6 @@ static void boxes_merge_start(void *self, struct action *a)
 					    .done = boxes_merged,
 					    .self = b };
 	trees_merge_recorded(&rq);
-}
-
-static void boxes_merge_cancel(void *self, struct action *a, const char *how)
-{
-	(void)self; /* all or nothing: it is carried to its end */
-	(void)a;
-	(void)how;
 }
 
 static void boxes_answer(struct call *c, const struct action_result *res)
@@ -216,7 +200,7 @@ static void boxes_submit(struct boxes_merge *b)
 				    .host_path = b->host_path,
 				    .leaves_box = true };
 	b->eff = (struct effector){
-		.name = "merge", .start = boxes_merge_start, .cancel = boxes_merge_cancel, .self = b
+		.name = "merge", .start = boxes_merge_start, .cancel = tree_merge_cancel, .self = b
 	};
 	call_action(c, &spec, &b->eff, boxes_answer);
 }

@@ -353,6 +353,14 @@ static bool merge_half(const struct merging *m)
 	return merge_stands(&(struct merge_opts){ .id = m->id, .undo_dir = dir });
 }
 
+void tree_merge_keep_ref(struct trees *t, const json_t *body)
+{
+	const json_t *first = json_array_get(json_object_get(body, "targets"), 0);
+	const char *ref = json_str(first, "ref", NULL);
+	free(t->merged_ref);
+	t->merged_ref = ref ? mem_strdup(ref) : NULL;
+}
+
 static void merge_done(struct tree_op *op)
 {
 	struct merging *m = (struct merging *)op;
@@ -414,10 +422,7 @@ static void merge_done(struct tree_op *op)
 		json_put(v, "comments", trees_review_comments(t));
 	}
 	if (kind == EV_MERGE_DONE) {
-		free(t->merged_ref);
-		t->merged_ref = json_str(first, "ref", NULL)
-					? mem_strdup(json_str(first, "ref", NULL))
-					: NULL;
+		tree_merge_keep_ref(t, m->body);
 		s->last_merge_seq = seq;
 	}
 	tree_op_answer(op, v);
@@ -464,7 +469,7 @@ static void merge_start(void *self, struct action *a)
 	tree_op_start(&m->op);
 }
 
-static void merge_cancel(void *self, struct action *a, const char *how)
+void tree_merge_cancel(void *self, struct action *a, const char *how)
 {
 	(void)self; /* all or nothing: it is carried to its end */
 	(void)a;
@@ -533,7 +538,7 @@ void op_box_merge(struct call *c)
 	}
 	struct effector *eff = NEW(struct effector);
 	*eff = (struct effector){
-		.name = "merge", .start = merge_start, .cancel = merge_cancel, .self = t
+		.name = "merge", .start = merge_start, .cancel = tree_merge_cancel, .self = t
 	};
 	c->data = eff;
 	c->free_data = free;

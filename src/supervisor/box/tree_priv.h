@@ -103,6 +103,10 @@ uint64_t tree_snap_at(const struct trees *t, size_t layer, uint64_t seq);
 void tree_remember(struct trees *t, size_t layer, uint64_t seq, const char *label);
 /* Gives the snapshot @seq a name, and records it. */
 void tree_label(struct trees *t, uint64_t seq, const char *label, uint64_t cause);
+/* Keeps the branch of the last merge, with this body, for sg.host.push. */
+void tree_merge_keep_ref(struct trees *t, const json_t *body);
+/* Of an action that merges, which is all or nothing: it continues to its end. */
+void tree_merge_cancel(void *self, struct action *a, const char *how);
 /* The parts that a user accepted in a merge's review. */
 struct review_pick {
 	uint64_t action;
