@@ -538,6 +538,10 @@ static void when_answer(struct action *a, struct when *w, enum match_state state
 	struct gate *g = a->gate;
 	w->answered = true;
 	w->failed = state == MATCH_WHEN_FAILED;
+	/* an error stays although an answer about another sandbox follows */
+	char **kept = &a->judgement.match[w->match].note;
+	if (w->failed && note && !*kept)
+		*kept = mem_strdup(note);
 	a->when_left--;
 	when_count(a, w, state, note);
 	if (a->when_left)

@@ -302,7 +302,10 @@ void judgement_when(struct judgement *j, size_t i, enum match_state state, const
 {
 	assert(i < j->nr_matches && j->match[i].state == MATCH_WHEN && j->pending);
 	j->match[i].state = state;
-	j->match[i].note = note ? mem_strdup(note) : NULL;
+	if (state != MATCH_WHEN_FAILED || !j->match[i].note) {
+		free(j->match[i].note);
+		j->match[i].note = note ? mem_strdup(note) : NULL;
+	}
 	j->pending--;
 }
 

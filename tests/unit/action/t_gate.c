@@ -401,6 +401,19 @@ static void several_whens(void)
 		is_int(W.started, !strcmp(c[i].verdict, "allow") && c[i].first && c[i].second, "it runs if all are allowed");
 		w_close();
 	}
+	struct err failed = ERR_INIT;
+	err_set(&failed, ERR_INVALID, "attempt to index nil");
+	w_open();
+	w_policy("{\"file\":\"w.lua\",\"rules\":[{\"name\":\"m\",\"verdict\":\"deny\",\"line\":7,\"kind\":\"merge\",\"when\":3}]}");
+	const struct action_spec s = { .kind = ACT_MERGE, .tool = "merge", .leaves_box = true, .boxes = boxes };
+	uint64_t a = gate_submit(W.gate, &s, &w_effector, &w_client);
+	w_turns(2);
+	gate_judged(W.gate, W.ticket[0], false, NULL, &failed);
+	gate_judged(W.gate, W.ticket[1], false, NULL, NULL);
+	w_turns(3);
+	is_str(json_str(json_array_get(json_object_get(fake_body(W.record, a, EV_ACTION_JUDGED), "rules"), 0), "note", ""),
+	       "attempt to index nil", "an error that comes first is recorded, although the other answer is no");
+	w_close();
 }
 
 static void unattended(void)
