@@ -165,7 +165,7 @@ static void end_asked(struct mcp_client *c, struct asked *a, const json_t *resul
 
 static struct asked *mcp_client_find(struct mcp_client *c, uint64_t id, size_t *at)
 {
-	for (size_t i = 0; i < c->nr_open; i++)
+	for (size_t i = 0; id && i < c->nr_open; i++) /* 0: a task that waits has no request */
 		if (c->open[i]->id == id) {
 			*at = i;
 			return c->open[i];
@@ -554,11 +554,10 @@ static void mcp_client_progress(struct mcp_client *c, const json_t *p)
 {
 	const json_t *token = json_object_get(p, "progressToken"),
 		     *done = json_object_get(p, "progress"), *total = json_object_get(p, "total");
-	size_t i = 0;
+	uint64_t id = json_is_integer(token) ? (uint64_t)json_integer_value(token) : 0;
 	struct asked *a = NULL;
-	for (i = 0; i < c->nr_open && !a && json_is_integer(token); i++)
-		if (c->open[i]->call == (uint64_t)json_integer_value(token) ||
-		    c->open[i]->id == (uint64_t)json_integer_value(token))
+	for (size_t i = 0; id && i < c->nr_open && !a; i++)
+		if (c->open[i]->call == id || c->open[i]->id == id)
 			a = c->open[i];
 	if (!a || !json_is_number(done)) {
 		c->strange++;

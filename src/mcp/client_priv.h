@@ -38,8 +38,8 @@ struct asked {
 
 /* Sends @a under a new id; takes @params. */
 void mcp_client_ask(struct mcp_client *c, struct asked *a, json_t *params);
-/* Puts @a among the open ones without a request; mcp_client_find and the end of the connection see
- * it. */
+/* Puts @a among the open ones without a request: no answer is for it. Its timers, mcp_client_cancel,
+ * and the end of the connection find it. */
 void mcp_client_keep(struct mcp_client *c, struct asked *a);
 void mcp_client_unkeep(struct mcp_client *c, struct asked *a);
 /* Sends a request whose answer nobody waits for; takes @params. */

@@ -44,7 +44,10 @@ createInterface({ input: process.stdin }).on("line", (line) => {
     const made = { resultType: "task", taskId: t.id, status: "working", createdAt: t.at, lastUpdatedAt: t.at, ttlMs: 60000,
       pollIntervalMs: 50, _meta: meta };
     must(v2.isToolCallTaskResultV2(m.method, made), "its own task");
-    return send({ jsonrpc: "2.0", id: m.id, result: made });
+    send({ jsonrpc: "2.0", id: m.id, result: made });
+    if (p.name === "slow")   // nobody asked with this id
+      send({ jsonrpc: "2.0", id: 0, result: { ...made, status: "completed", result: { content: [{ type: "text", text: "unrequested" }] } } });
+    return;
   }
   const t = tasks.get(p.taskId);
   if (!t) return wrong(-32602, "no such task");
