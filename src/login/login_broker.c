@@ -148,7 +148,7 @@ static void send_errand(int helper, char verb, const struct login_token *about)
 static int login_gone(const struct login_kind *k, struct login_token *t, struct err *err)
 {
 	login_token_wipe(t);
-	return err_set(err, ERR_DENIED, "login '%s' is no longer valid: run '%s' on the host",
+	return err_set(err, ERR_DENIED, "login '%s' expired or can't be read; run '%s' on the host",
 		       k->name, k->again);
 }
 
