@@ -46,6 +46,8 @@ static void login_over(struct login_ask *l)
 	if (token && record_secret(s->record, name, token, strlen(token), &err) < 0) {
 		explicit_bzero(token, strlen(token));
 		free(take(&token));
+		free(why);
+		why = mem_strdup(err.text);
 	}
 	login_ask_free(&l);
 	done(self, token, token ? NULL : why);
