@@ -29,6 +29,10 @@
 --                          unchanged
 --   call(id, name, args)   one call of a reply
 --   schema(s)              the JSON schema of a tool
+--   media(m, options, takes) -> the media of a result for which takes(mime, item) is true, and its
+--                          text, which names the others
+--   images                 { TYPE = true }: images that Anthropic and OpenAI take
+--   data_url(item)         one of the media as a data: URL
 --   is_too_long(text)      true for an error about the context window
 local rt = require "sandglass.runtime"
 local core = rt.core
@@ -118,6 +122,9 @@ function M.media(m, options, takes)
   end
   return list, table.concat(text, "\n")
 end
+
+-- Images that the APIs of Anthropic and OpenAI take.
+M.images = { ["image/png"] = true, ["image/jpeg"] = true, ["image/gif"] = true, ["image/webp"] = true }
 
 function M.data_url(item) return ("data:%s;base64,%s"):format(item.mime, item.data) end
 

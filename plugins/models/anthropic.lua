@@ -37,12 +37,10 @@ local function assistant(m)
   return p.encode(blocks)
 end
 
-local IMAGES = { ["image/png"] = true, ["image/jpeg"] = true, ["image/gif"] = true, ["image/webp"] = true }
-
-local function takes(mime) return IMAGES[mime] or mime == "application/pdf" end
+local function takes(mime) return p.images[mime] or mime == "application/pdf" end
 
 local function media_block(item)
-  return { type = IMAGES[item.mime] and "image" or "document",
+  return { type = p.images[item.mime] and "image" or "document",
     source = { type = "base64", media_type = item.mime, data = item.data } }
 end
 

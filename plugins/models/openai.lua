@@ -24,9 +24,7 @@ local function items_of(m)
   return table.concat(items, ",")
 end
 
-local IMAGES = { ["image/png"] = true, ["image/jpeg"] = true, ["image/gif"] = true, ["image/webp"] = true }
-
-local function takes(mime) return IMAGES[mime] or mime == "application/pdf" end
+local function takes(mime) return p.images[mime] or mime == "application/pdf" end
 
 local function output_of(m, options)
   local media, text = p.media(m, options, takes)
@@ -34,7 +32,7 @@ local function output_of(m, options)
   if #media == 0 then return text end
   local parts = p.list { text ~= "" and { type = "input_text", text = text } or nil }
   for i, item in ipairs(media) do
-    parts[#parts + 1] = IMAGES[item.mime] and { type = "input_image", image_url = p.data_url(item), detail = "auto" }
+    parts[#parts + 1] = p.images[item.mime] and { type = "input_image", image_url = p.data_url(item), detail = "auto" }
       or { type = "input_file", filename = ("file%d.pdf"):format(i), file_data = p.data_url(item) }
   end
   return parts

@@ -41,11 +41,9 @@ local function assistant(m, caps)
   return out
 end
 
-local IMAGES = { ["image/png"] = true, ["image/jpeg"] = true, ["image/gif"] = true, ["image/webp"] = true }
-
 local function conversation(messages, caps, options)
   local list, images = {}, p.list {}
-  local function takes(mime) return (caps.images or options.images) and IMAGES[mime] end
+  local function takes(mime) return (caps.images or options.images) and p.images[mime] end
   local function flush()   -- a message of a tool can't hold images: they follow the last of the turn
     if #images > 0 then list[#list + 1] = p.encode { role = "user", content = images } end
     images = p.list {}
