@@ -7,34 +7,6 @@
 #include "mcp/said.h"
 #include "base/mem.h"
 
-enum {
-	PROBE_MS = 3000,
-	PAGES_MAX = 200,
-	TOOLS_MAX = 2000,
-	STRANGE_MAX = 100000,
-	ROUNDS_MAX = 3,
-	CALL_MS = 300000
-};
-
-struct mcp_client {
-	struct loop *loop;
-	const struct mcp_client_ops *ops;
-	void *self;
-	struct asked **open;
-	size_t nr_open, cap_open;
-	uint64_t next, strange;
-	json_t *tools, *listing, *info;
-	char *version, *instructions;
-	struct loop_timer *limit;
-	int64_t open_us;
-	unsigned pages;
-	bool modern, ready, dead, list_changes, relist, retried, listening, asked_twice,
-		has_resources;
-};
-
-static void begin_list(struct mcp_client *c);
-static void mcp_client_initialize(struct mcp_client *c);
-
 struct mcp_client *mcp_client_new(struct loop *l, const struct mcp_client_ops *ops, void *self,
 				  int64_t open_us)
 {
@@ -45,7 +17,7 @@ struct mcp_client *mcp_client_new(struct loop *l, const struct mcp_client_ops *o
 	return c;
 }
 
-static void mcp_client_asked_free(struct asked *a)
+void mcp_client_asked_free(struct asked *a)
 {
 	loop_timer_free(&a->timer);
 	mcp_task_free(&a->task);
@@ -79,32 +51,15 @@ void mcp_client_free(struct mcp_client **cp)
 	free(c);
 }
 
-static void mcp_client_say(struct mcp_client *c, const char *text)
+void mcp_client_say(struct mcp_client *c, const char *text)
 {
 	if (c->ops->log)
 		c->ops->log(c->self, text);
 }
 
-static void become_ready(struct mcp_client *c, const struct err *err)
-{
-	if (c->ready || c->dead)
-		return;
-	c->ready = err == NULL;
-	c->dead = err != NULL;
-	loop_timer_free(&c->limit);
-	c->ops->ready(c->self, err);
-}
-
-static void fail_open(struct mcp_client *c, enum err_code code, const char *fmt, const char *text)
-{
-	struct err err = ERR_INIT;
-	err_set(&err, code, "%s: %.300s", fmt, text);
-	become_ready(c, &err);
-}
-
 /* --- out -------------------------------------------------------------------------------------- */
 
-static json_t *client_info(void)
+json_t *client_info(void)
 {
 	json_t *o = json_object();
 	json_put_str(o, "name", "sandglass");
@@ -150,7 +105,7 @@ static const char *mcp_client_method_of(enum mcp_what w)
 	return name[w];
 }
 
-static void send_note(struct mcp_client *c, const char *method, json_t *params)
+void send_note(struct mcp_client *c, const char *method, json_t *params)
 {
 	json_t *msg = rpc_note(method, params);
 	const struct mcp_send m = {
@@ -207,7 +162,7 @@ static void mcp_client_on_late(void *self)
 	end_asked(c, a, NULL, &err);
 }
 
-static struct asked *new_asked(struct mcp_client *c, enum mcp_what w, int64_t timeout_ms)
+struct asked *new_asked(struct mcp_client *c, enum mcp_what w, int64_t timeout_ms)
 {
 	struct asked *a = NEW(struct asked);
 	*a = (struct asked){ .client = c, .what = w, .timeout_ms = timeout_ms };
@@ -272,209 +227,7 @@ struct loop *mcp_client_loop(const struct mcp_client *c)
 	return c->loop;
 }
 
-/* --- the way to ready ------------------------------------------------------------------------- */
-
-static void mcp_client_on_limit(void *self)
-{
-	fail_open(self, ERR_TIMEOUT, "the server is not ready", "time is up");
-}
-
-void mcp_client_begin(struct mcp_client *c)
-{
-	c->limit = loop_timer_new(c->loop, mcp_client_on_limit, c);
-	loop_timer_set(c->limit, (uint64_t)(c->open_us + 999) / 1000, 0);
-	c->modern = true;
-	c->version = mem_strdup(MCP_MODERN);
-	mcp_client_ask(c, new_asked(c, ASK_DISCOVER, PROBE_MS), json_object());
-}
-
-static void mcp_client_initialize(struct mcp_client *c)
-{
-	json_t *p = json_object();
-	c->modern = false;
-	free(c->version);
-	c->version = NULL;
-	json_put_str(p, "protocolVersion", mcp_versions[1]);
-	json_put(p, "capabilities", json_object());
-	json_put(p, "clientInfo", client_info());
-	mcp_client_ask(c, new_asked(c, ASK_INITIALIZE, c->open_us / 1000), p);
-}
-
-static void keep_words(struct mcp_client *c, const json_t *r, const json_t *info)
-{
-	const char *text = json_str(r, "instructions", NULL);
-	json_decref(c->info);
-	c->info = json_is_object(info) ? json_incref((json_t *)(uintptr_t)info) : NULL;
-	free(c->instructions);
-	c->instructions = text ? mem_strdup(text) : NULL;
-	const json_t *can = json_object_get(r, "capabilities"),
-		     *tools = json_object_get(can, "tools");
-	c->has_resources = json_is_object(json_object_get(can, "resources"));
-	c->list_changes = json_flag(tools, "listChanged", false);
-	if (tools)
-		begin_list(c);
-	else
-		become_ready(c, NULL);
-}
-
-static void mcp_client_discovered(struct mcp_client *c, const json_t *r)
-{
-	if (!mcp_names_modern(json_object_get(r, "supportedVersions")))
-		mcp_client_initialize(c);
-	else
-		keep_words(c, r,
-			   json_object_get(json_object_get(r, "_meta"), MCP_META "serverInfo"));
-}
-
-static void mcp_client_initialized(struct mcp_client *c, const json_t *r)
-{
-	const char *v = json_str(r, "protocolVersion", "");
-	if (!mcp_is_older(v)) {
-		fail_open(c, ERR_UNSUPPORTED,
-			  "the server speaks a protocol version that is not known here", v);
-		return;
-	}
-	c->version = mem_strdup(v);
-	send_note(c, "notifications/initialized", NULL);
-	keep_words(c, r, json_object_get(r, "serverInfo"));
-}
-
-static void list_page(struct mcp_client *c, const char *cursor)
-{
-	json_t *p = json_object();
-	json_put_str(p, "cursor", cursor);
-	mcp_client_ask(c, new_asked(c, ASK_LIST, c->open_us / 1000), p);
-}
-
-static void begin_list(struct mcp_client *c)
-{
-	if (c->listing) {
-		c->relist = true;
-		return;
-	}
-	c->listing = json_array();
-	c->pages = 0;
-	list_page(c, NULL);
-}
-
-static void mcp_client_list_done(struct mcp_client *c)
-{
-	bool first = !c->ready;
-	json_decref(c->tools);
-	c->tools = c->listing;
-	c->listing = NULL;
-	if (c->relist) {
-		c->relist = false;
-		begin_list(c);
-	}
-	if (first && c->modern && c->list_changes && !c->listening) {
-		json_t *p = json_object(), *n = json_object();
-		c->listening = true;
-		json_put_flag(n, "toolsListChanged", true);
-		json_put(p, "notifications", n);
-		mcp_client_ask(c, new_asked(c, ASK_LISTEN, 0), p);
-	}
-	if (first)
-		become_ready(c, NULL);
-	else if (c->ops->changed)
-		c->ops->changed(c->self);
-}
-
-static void mcp_client_listed(struct mcp_client *c, const json_t *r)
-{
-	size_t i;
-	json_t *t;
-	const char *next = json_str(r, "nextCursor", NULL);
-	json_array_foreach(json_object_get(r, "tools"), i, t)
-	{
-		if (mcp_good_tool(t, c->modern) &&
-		    !mcp_tool_named(c->listing, json_str(t, "name", "")) &&
-		    json_array_size(c->listing) < TOOLS_MAX)
-			json_array_append(c->listing, t);
-		else
-			mcp_client_say(
-				c,
-				"a tool of the server was left out: its name or schema is invalid");
-	}
-	if (next && ++c->pages < PAGES_MAX)
-		list_page(c, next);
-	else
-		mcp_client_list_done(c);
-}
-
 /* --- answers ---------------------------------------------------------------------------------- */
-
-static void mcp_client_ask_again(struct mcp_client *c, struct asked *a, const json_t *result);
-
-void mcp_client_call_done(struct mcp_client *c, struct asked *a, const json_t *result,
-			  const struct err *err)
-{
-	if (result && !strcmp(json_str(result, "resultType", "complete"), "input_required") &&
-	    !a->task) {
-		mcp_client_ask_again(c, a, result);
-		return;
-	}
-	if (result && a->what == ASK_CALL && c->modern && mcp_is_task(result)) {
-		mcp_task_begin(c, a, result);
-		return;
-	}
-	CLEANUP(json_release)
-	json_t *text = !result || a->what == ASK_PING ? NULL
-		       : a->what == ASK_READ	      ? mcp_resource_text(result)
-						      : mcp_result_text(result);
-	if (a->ops)
-		a->ops->done(a->self, text ? text : result, err);
-	mcp_client_asked_free(a);
-}
-
-/* What a call asks for, in every round of it. */
-static void put_target(const struct asked *a, json_t *p)
-{
-	if (a->what == ASK_READ) {
-		json_put_str(p, "uri", a->name);
-		return;
-	}
-	json_put_str(p, "name", a->name);
-	json_put(p, "arguments", a->args ? json_incref(a->args) : json_object());
-}
-
-json_t *mcp_client_declined(const json_t *wanted)
-{
-	json_t *answers = json_object(), *one;
-	const char *key;
-	json_object_foreach((json_t *)(uintptr_t)wanted, key, one)
-	{
-		if (strcmp(json_str(one, "method", ""), "elicitation/create") != 0) {
-			json_decref(answers);
-			return NULL;
-		}
-		json_t *no = json_object();
-		json_put_str(no, "action", "decline");
-		json_put(answers, key, no);
-	}
-	return answers;
-}
-
-/* The server asks for a user's input: this is declined, so that it can continue without. */
-static void mcp_client_ask_again(struct mcp_client *c, struct asked *a, const json_t *result)
-{
-	json_t *p = json_object(),
-	       *answers = a->rounds++ < ROUNDS_MAX
-				  ? mcp_client_declined(json_object_get(result, "inputRequests"))
-				  : NULL;
-	if (!answers) {
-		struct err err = ERR_INIT;
-		err_set(&err, ERR_UNSUPPORTED,
-			"the server sent a request that sandglass doesn't support");
-		json_decref(p);
-		mcp_client_call_done(c, a, NULL, &err);
-		return;
-	}
-	put_target(a, p);
-	json_put(p, "inputResponses", answers);
-	json_put(p, "requestState", json_incref(json_object_get(result, "requestState")));
-	mcp_client_ask(c, a, p);
-}
 
 static void end_asked(struct mcp_client *c, struct asked *a, const json_t *result,
 		      const struct err *err)
@@ -646,49 +399,7 @@ void mcp_client_lost(struct mcp_client *c, const struct err *why)
 		end_asked(c, unlink_asked(c, c->nr_open - 1), NULL, why);
 }
 
-/* --- calls ------------------------------------------------------------------------------------ */
-
-/* Takes @args. */
-static uint64_t ask_target(struct mcp_client *c, enum mcp_what w, const char *name, json_t *args,
-			   int64_t timeout_us, const struct mcp_call_ops *ops, void *self)
-{
-	struct asked *a = new_asked(c, w, timeout_us > 0 ? (timeout_us + 999) / 1000 : CALL_MS);
-	json_t *p = json_object();
-	a->limit_ms = timeout_us > 0 ? a->timeout_ms : 0;
-	a->name = mem_strdup(name);
-	a->args = args;
-	a->ops = ops;
-	a->self = self;
-	put_target(a, p);
-	mcp_client_ask(c, a, p);
-	return a->call;
-}
-
-uint64_t mcp_client_call(struct mcp_client *c, const char *name, json_t *args, int64_t timeout_us,
-			 const struct mcp_call_ops *ops, void *self)
-{
-	return ask_target(c, ASK_CALL, name, args ? json_incref(args) : json_object(), timeout_us,
-			  ops, self);
-}
-
-uint64_t mcp_client_read(struct mcp_client *c, const char *uri, int64_t timeout_us,
-			 const struct mcp_call_ops *ops, void *self)
-{
-	return ask_target(c, ASK_READ, uri, NULL, timeout_us, ops, self);
-}
-
-uint64_t mcp_client_ping(struct mcp_client *c, const struct mcp_call_ops *ops, void *self)
-{
-	struct asked *a = new_asked(c, ASK_PING, PROBE_MS);
-	a->ops = ops;
-	a->self = self;
-	if (c->modern) /* this era has no ping */
-		a->what = ASK_DISCOVER;
-	json_t *p = json_object();
-	mcp_client_ask(c, a, p);
-	a->what = ASK_PING;
-	return a->call;
-}
+/* --- for the owner --------------------------------------------------------------------------- */
 
 void mcp_client_cancel(struct mcp_client *c, uint64_t call, const char *why)
 {
