@@ -254,6 +254,9 @@ static void end_asked(struct mcp_client *c, struct asked *a, const json_t *resul
 	else if (w == ASK_LIST) {
 		json_decref(c->listing);
 		c->listing = NULL;
+		if (c->ready)
+			mcp_client_say(c, "the changed list of tools can't be read; the old one "
+					  "stays");
 		fail_open(c, err->code, "tools/list", err->text);
 	} else if (w == ASK_LISTEN) {
 		c->listening = false;
@@ -340,8 +343,11 @@ void mcp_client_take(struct mcp_client *c, const char *text, size_t len)
 	struct err err = ERR_INIT;
 	int rc = rpc_parse(&m, text, len, &err);
 	if (rc < 0) {
-		if (c->strange++ < 3)
-			mcp_client_say(c, err.text);
+		if (c->strange++ < 3) {
+			CLEANUP(free_ptr)
+			char *line = mem_printf("a message of the server is invalid: %s", err.text);
+			mcp_client_say(c, line);
+		}
 	} else if (m.kind == RPC_RESULT || m.kind == RPC_ERROR) {
 		mcp_client_answer(c, &m);
 	} else if (m.kind == RPC_REQUEST) {

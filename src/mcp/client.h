@@ -39,8 +39,9 @@ struct mcp_client_ops { /* transport first, then the owner */
 	bool (*again)(void *self);
 	/* once; @err: it cannot be used, and why */
 	void (*ready)(void *self, const struct err *err);
-	void (*changed)(void *self);		   /* another list of tools; may be NULL */
-	void (*log)(void *self, const char *text); /* something odd, one line; may be NULL */
+	void (*changed)(void *self); /* another list of tools; may be NULL */
+	/* one line: tools or messages that were left out, and why; may be NULL */
+	void (*log)(void *self, const char *text);
 };
 
 /* @open_us: how long the way to ready may take. @self is borrowed. */

@@ -131,6 +131,18 @@ static void mcp_client_list_done(struct mcp_client *c)
 		c->ops->changed(c->self);
 }
 
+/* Why @t is not among the tools; NULL: it can be. */
+static const char *tool_left_out(const struct mcp_client *c, const json_t *t)
+{
+	if (!mcp_good_tool(t, c->modern))
+		return "a tool of the server was left out: its name or schema is invalid";
+	if (mcp_tool_named(c->listing, json_str(t, "name", "")))
+		return "a tool of the server was left out: another tool has its name";
+	return json_array_size(c->listing) < TOOLS_MAX
+		       ? NULL
+		       : "a tool of the server was left out: the list has more than 2000";
+}
+
 void mcp_client_listed(struct mcp_client *c, const json_t *r)
 {
 	size_t i;
@@ -138,17 +150,18 @@ void mcp_client_listed(struct mcp_client *c, const json_t *r)
 	const char *next = json_str(r, "nextCursor", NULL);
 	json_array_foreach(json_object_get(r, "tools"), i, t)
 	{
-		if (mcp_good_tool(t, c->modern) &&
-		    !mcp_tool_named(c->listing, json_str(t, "name", "")) &&
-		    json_array_size(c->listing) < TOOLS_MAX)
-			json_array_append(c->listing, t);
+		const char *why = tool_left_out(c, t);
+		if (why)
+			mcp_client_say(c, why);
 		else
-			mcp_client_say(
-				c,
-				"a tool of the server was left out: its name or schema is invalid");
+			json_array_append(c->listing, t);
 	}
-	if (next && ++c->pages < PAGES_MAX)
+	if (next && ++c->pages < PAGES_MAX) {
 		list_page(c, next);
-	else
-		mcp_client_list_done(c);
+		return;
+	}
+	if (next)
+		mcp_client_say(c, "tools of the server were left out: the list has more than 200 "
+				  "pages");
+	mcp_client_list_done(c);
 }

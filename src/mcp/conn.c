@@ -104,7 +104,7 @@ static void conn_on_changed(void *self)
 static void on_odd(void *self, const char *text)
 {
 	struct mcp_conn *c = self;
-	CLEANUP(free_ptr) char *line = mem_printf("(not understood: %.*s)\n", LOG_LINE, text);
+	CLEANUP(free_ptr) char *line = mem_printf("(%.*s)\n", LOG_LINE, text);
 	conn_on_log(c, line, strlen(line));
 }
 

@@ -26,7 +26,8 @@ struct mcp_conn_ops {
 	/* after ready, once: the connection can't be used any longer */
 	void (*gone)(void *self, const struct err *why);
 	void (*changed)(void *self); /* its tools; may be NULL */
-	/* what it writes to standard error; may be NULL */
+	/* its standard error, and lines of the client in parentheses: tools or messages that were
+	 * left out; may be NULL */
 	void (*log)(void *self, const char *bytes, size_t len);
 };
 

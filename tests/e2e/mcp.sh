@@ -44,6 +44,7 @@ srv="python3 $here/mcp/server.py"
 is $? 0 'mcp add'
 like "$("$sg" mcp ls)" '^old +host +python3' 'mcp ls'
 like "$("$sg" mcp test old)" 'protocol 2025-06-18, 7 tools' 'mcp test: pages are put together, an impossible name is left out'
+like "$("$sg" -v mcp test old 2>&1)" 'left out: its name or schema is invalid' 'and named'
 like "$("$sg" mcp test -- $srv silent)" 'protocol 2025-06-18' 'one that never answers what it does not know'
 like "$("$sg" mcp test -- $srv fragile)" 'protocol 2025-06-18' 'one that dies of the question which protocol it speaks'
 is "$("$sg" mcp call old echo '{"text":"é"}')" 'you said {"text": "\u00e9"}' 'mcp call'
