@@ -1,5 +1,6 @@
-/* Shared by the files of the proxy: proxy.c takes requests and finds their route, model_flow.c
- * calls models, gate_tool.c checks their tool calls against policy, plain_flow.c does the rest. */
+/* Shared by the files of the proxy: proxies.c keeps the proxies of a sandbox, proxy.c takes
+ * requests and finds their route, model_flow.c calls models, gate_tool.c checks their tool calls
+ * against policy, plain_flow.c does the rest. */
 #ifndef INSIDE_INSIDE_PRIV_H
 #define INSIDE_INSIDE_PRIV_H
 
@@ -152,6 +153,11 @@ void flow_credentials(struct flow *f, void (*done)(struct flow *f, const char *w
 bool flow_login_refused(struct flow *f, void (*done)(struct flow *f, const char *why));
 void flow_forget(struct flow *f); /* no credential will come */
 
+bool proxy_is_model(const json_t *route);
+enum { BODY_MAX = 64 << 20 };			/* of a request */
+extern const struct http_server_ops server_ops; /* self: the proxy */
+
+/* --- proxies.c --- */
 /* Records that a request was refused. */
 void proxy_incident(struct proxy *p, const char *method, const char *path, const char *why);
 
