@@ -156,12 +156,6 @@ void flow_write(struct flow *f, const void *bytes, size_t len)
 		tape_pause(f->call, true);
 }
 
-static void flow_drained(struct flow *f)
-{
-	if (f->call)
-		tape_pause(f->call, false);
-}
-
 void flow_end(struct flow *f, bool whole)
 {
 	struct http_visit *v = f->visit;
@@ -191,13 +185,6 @@ static struct flow *flow_new(struct proxy *p, struct http_visit *v)
 	p->all->flows = f;
 	http_visit_set_tag(v, f);
 	return f;
-}
-
-static void wipe_headers(struct flow *f)
-{
-	for (size_t i = f->nr_plain_headers; i < f->headers.nr; i++)
-		explicit_bzero(f->headers.item[i], f->headers.len[i]);
-	strv_release(&f->headers);
 }
 
 void flow_drop_headers(struct flow *f)
@@ -238,7 +225,8 @@ void flow_free(struct flow *f)
 	free(f->why);
 	json_decref(f->req);
 	json_decref(f->face);
-	wipe_headers(f);
+	flow_drop_headers(f);
+	strv_release(&f->headers);
 	buf_release(&f->body);
 	buf_release(&f->packed);
 	flow_room_end(f);
@@ -498,8 +486,8 @@ static void proxy_on_drained(void *self, struct http_visit *v)
 {
 	struct flow *f = http_visit_tag(v);
 	(void)self;
-	if (f)
-		flow_drained(f);
+	if (f && f->call)
+		tape_pause(f->call, false);
 }
 
 const struct http_server_ops server_ops = { .request = proxy_on_request,
