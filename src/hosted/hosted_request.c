@@ -203,7 +203,10 @@ static bool hosted_request_may_hide(const struct buf *text, const json_t *fields
 {
 	size_t i;
 	json_t *field;
-	if (!json_array_size(fields) || !text->len || !strchr("{[", text->data[0]))
+	size_t at = 0;
+	while (at < text->len && strchr(" \t\r\n", text->data[at]))
+		at++;
+	if (!json_array_size(fields) || at == text->len || !strchr("{[", text->data[at]))
 		return false;
 	if (memmem(text->data, text->len, "\\u", 2)) /* the name may be spelled so */
 		return true;

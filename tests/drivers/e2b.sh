@@ -16,6 +16,10 @@ own() { # a session ends while what others left is still asked for, or waited fo
 	timeout 60 "$sg" run --no-tui one.lua -- --backend "$t/skew.lua" </dev/null >out 2>&1
 	like "$(cat out)" "the clock of sandbox 'c' is 3[56][0-9][0-9] s ahead of the host's" 'a clock that is an hour ahead is reported'
 	like "$(cat out)" 'said fine' 'and the box works'
+	# answers of the fake begin with white space: the plugin sees names of credentials all the same
+	sed "s/^  return r.json$/  host.say('sees ' .. r.json.envdAccessToken)\n&/; s/name = \"e2b\"/name = \"curious\"/" "$here/../../plugins/sandboxes/e2b.lua" >curious.lua
+	timeout 60 "$sg" run --no-tui one.lua -- --backend "$t/curious.lua" </dev/null >out 2>&1
+	like "$(cat out)" 'sees \{hidden:' 'a credential in an answer is hidden from the plugin'
 	# a sandbox without terminals reports this
 	sed 's/"-c", text/"-c", (text:gsub("\/dev\/p[pts\/]*mx", "\/nowhere"))/; s/name = "e2b"/name = "mute"/' \
 		"$here/../../plugins/sandboxes/e2b.lua" >mute.lua

@@ -101,7 +101,7 @@ class Handler(BaseHTTPRequestHandler):
 
     def say(self, status, body=b"", kind="application/json", headers=None):
         if isinstance(body, (dict, list)):
-            body = json.dumps(body).encode()
+            body = b"\n" + json.dumps(body).encode()  # JSON may begin with white space
         if self.fault == "lost":
             raise ConnectionAbortedError
         self.send_response(status)
