@@ -239,6 +239,8 @@ static bool view_verb(struct ui *ui, enum verb v, const struct subject *on)
 		if (!on->agent)
 			return false;
 		ui_open(ui, "agent", on);
+		if (v == VERB_DETAILS && on->action) /* of this event, not of the newest */
+			ui_top(ui)->ops->go(ui_top(ui)->self, ui, on->action);
 		if (v != VERB_OPEN && v != VERB_AGENT)
 			ui_do(ui, v);
 		return true;
