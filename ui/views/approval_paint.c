@@ -112,8 +112,8 @@ const char *approval_key(size_t i)
 	return approval_paint_decisions[i].key;
 }
 
-/* A used-up budget needs more budget, not a pattern or a rule; only a budget can be extended. A
- * model's call can't be edited or run as a dry run either. */
+/* A used-up budget needs more budget, not a pattern or a rule; only a budget can be extended. Only a
+ * command line can be edited, and a merge has no dry run to apply. */
 bool approval_offers(const struct approval *v, size_t i)
 {
 	switch ((int)approval_paint_decisions[i].verb) {
@@ -123,8 +123,9 @@ bool approval_offers(const struct approval *v, size_t i)
 	case VERB_YES_RULE:
 		return !v->info.budget;
 	case VERB_EDIT:
+		return v->info.command;
 	case VERB_PROMOTE:
-		return !v->info.budget || v->info.command;
+		return v->info.tries;
 	default:
 		return true;
 	}
@@ -140,14 +141,17 @@ const char *approval_off(const struct approval *v, const struct ui *ui, enum ver
 		return "already decided";
 	if (ui->mono_us - v->opened_us < ui->dead_us)
 		return "keys are off for a moment, so that nothing is decided by mistake";
-	if (v->info.budget && (verb == VERB_YES_SESSION || verb == VERB_YES_RULE ||
-			       (!v->info.command && (verb == VERB_EDIT || verb == VERB_PROMOTE))))
+	if (v->info.budget &&
+	    (verb == VERB_YES_SESSION || verb == VERB_YES_RULE ||
+	     (!v->info.command && verb == VERB_EDIT) || (!v->info.tries && verb == VERB_PROMOTE)))
 		return "only the used-up budget holds it: $ extends the budget, y approves once";
 	if (!v->seen_end && (verb == VERB_YES || verb == VERB_YES_SESSION || verb == VERB_YES_RULE))
 		return "scroll to the end of the command first";
 	if (v->edited &&
 	    (verb == VERB_YES_SESSION || verb == VERB_YES_RULE || verb == VERB_PROMOTE))
 		return "the action is edited: y approves it once";
+	if (verb == VERB_PROMOTE && !v->info.tries)
+		return "only for commands, writes, and edits";
 	if (verb == VERB_PROMOTE && !v->info.act->promotable)
 		return v->info.trying  ? "the dry run is running"
 		       : v->info.tried ? "this dry run can't be applied; r repeats it"

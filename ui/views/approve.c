@@ -84,6 +84,7 @@ void approval_load(struct approval_info *out, struct source *s, uint64_t action,
 	out->tried = out->act->preview && out->act->previewed;
 	if (strcmp(kind, "exec") == 0 || strcmp(kind, "shell") == 0)
 		out->command = action_what(req, a);
+	out->tries = out->command || strcmp(kind, "write") == 0 || strcmp(kind, "edit") == 0;
 }
 
 /* --- the bytes -------------------------------------------------------------------------------- */

@@ -221,6 +221,37 @@ static void of_a_budget(void)
 	end();
 }
 
+/* A merge has no command line and no dry run to apply. v shows it, not what came after it. */
+static void of_a_merge(void)
+{
+	static const char lines[] =
+		"{\"at\":\"0.000\",\"kind\":\"session.start\",\"body\":{\"id\":\"s-000001\"}}\n"
+		"{\"at\":\"0.000\",\"kind\":\"agent.start\",\"body\":{\"name\":\"fix\"}}\n"
+		"{\"at\":\"1.000\",\"kind\":\"action.requested\",\"agent\":2,"
+		"\"body\":{\"kind\":\"merge\",\"tool\":\"merge\",\"intent\":\"ab\"}}\n"
+		"{\"at\":\"1.000\",\"kind\":\"action.held\",\"agent\":2,\"action\":3,"
+		"\"body\":{\"reasons\":[\"ask\"],\"intent\":\"ab\"}}\n"
+		"{\"at\":\"2.000\",\"kind\":\"note\",\"agent\":2,\"body\":{\"text\":\"later\"}}\n";
+	char path[] = "/tmp/t_approval-XXXXXX";
+	struct err err = ERR_INIT;
+	struct subject on = { 0 };
+	CLEANUP(fd_close) int fd = mkstemp(path);
+	if (fd < 0 || fd_write_all(fd, lines, strlen(lines), &err) < 0)
+		exit(99);
+	begin(path, &act, 36);
+	unlink(path);
+	later(500000);
+	ok(seen("approve once") && !seen("edit and approve") && !seen("apply the dry run"),
+	   "a merge offers neither an edit nor a dry run to apply");
+	press("m");
+	ok(nr_sent == 0 && strstr(ui.message, "only for"), "m: %s", ui.message);
+	press("v");
+	ui_top(&ui)->ops->subject(ui_top(&ui)->self, &ui, &on);
+	is_str(view(), "agent", "v opens the details");
+	is_int((int64_t)on.action, (int64_t)action, "of the merge");
+	end();
+}
+
 /* A read-only viewer sees no decision keys. */
 static void looking(void)
 {
@@ -250,6 +281,7 @@ int main(void)
 	the_same();
 	by_whom();
 	of_a_budget();
+	of_a_merge();
 	looking();
 	return done_testing();
 }
