@@ -295,7 +295,7 @@ static void default_reason(struct text *t, const json_t *judged, const char *ver
 			  "allow no rule matched; the action stays in the sandbox    (overruled)");
 	else
 		text_putf(t, ROLE_HELD, "%-5s no rule matched; %s%s%s", verdict,
-			  boxed ? "an action that leaves the sandbox requires approval"
+			  boxed ? "leaving the sandbox requires approval"
 				: "the default requires approval",
 			  *file ? ", " : "", file);
 }
