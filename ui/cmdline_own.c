@@ -170,7 +170,7 @@ uint64_t place_named(const struct ui *ui, size_t source, const char *word)
 		if (*m->mark[i - 1].key && strcmp(m->mark[i - 1].key, word) == 0)
 			return m->mark[i - 1].on;
 	uint64_t seq = strtoull(word + (*word == '#'), &end, 10);
-	return *end ? 0 : seq;
+	return *end || seq > session_head(ui->src[source]->session) ? 0 : seq;
 }
 
 static void own_diff(struct ui *ui, const char *const *words, size_t nr, const char *rest)

@@ -63,6 +63,8 @@ void marks_load(struct ui *ui, size_t source);
 void jump_kind(struct ui *ui, char kind, int by);
 /* "a", "#188", "188": an own or a recorded mark, or an event; 0 there is none. */
 uint64_t place_named(const struct ui *ui, size_t source, const char *word);
+/* Is @seq an event of @s? If not, the message line names the last one. */
+bool has_event(struct ui *ui, const struct source *s, uint64_t seq);
 /* in this view, or in the log if it is none of rows */
 void jump_to(struct ui *ui, size_t source, uint64_t seq);
 

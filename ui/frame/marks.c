@@ -27,13 +27,22 @@ static bool marks_place(struct ui *ui, size_t *source, uint64_t *seq)
 	return on.action > 0;
 }
 
+bool has_event(struct ui *ui, const struct source *s, uint64_t seq)
+{
+	uint64_t head = session_head(s->session);
+	if (seq > head)
+		ui_say(ui, ROLE_ERROR, "event %" PRIu64 " not found; the last event is %" PRIu64,
+		       seq, head);
+	return seq <= head;
+}
+
 void jump_to(struct ui *ui, size_t source, uint64_t seq)
 {
 	struct looked l = { 0 };
 	struct view *top = ui_top(ui);
 	struct mark *back = &ui->find->back;
 	struct source *s = ui_source(ui, source);
-	if (!s)
+	if (!s || !has_event(ui, s, seq))
 		return;
 	marks_place(ui, &back->source, &back->seq);
 	if (ui->replay && source == 0) {

@@ -270,9 +270,10 @@ void transport_seek(struct ui *ui, const char *to)
 									    100 * (int64_t)n));
 	else if ((clock = time_named(to, s, now)) >= 0)
 		transport_go_to(ui, seq_at(s, clock));
-	else if (end != to + (*to == '#') && *end == 0 && *to != '-' && *to != '+')
-		transport_go_to(ui, n);
-	else
+	else if (end != to + (*to == '#') && *end == 0 && *to != '-' && *to != '+') {
+		if (has_event(ui, s, n))
+			transport_go_to(ui, n);
+	} else
 		ui_say(ui, ROLE_ERROR,
 		       "seek: expected 50%%, an event number, +5m, -30s, 14:32:07, 0:45, start, or end");
 }

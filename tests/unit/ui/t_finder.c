@@ -234,7 +234,11 @@ static void commands(void)
 	keys("\033:kill 4");
 	for (size_t i = 0; i < ui.find->nr_choices; i++)
 		ok(!model_action(&s->model, strtoull(ui.find->choice[i], NULL, 10))->ended, "kill completes running actions: %s", ui.find->choice[i]);
-	keys("\033:goto ");
+	keys("\033:goto 99999\n");
+	ok(strstr(ui.message, "99999 not found"), "goto: %s", ui.message);
+	keys(":diff 99999\n");
+	ok(strstr(ui.message, "'99999' not found"), "diff: %s", ui.message);
+	keys(":goto ");
 	ok(ui.find->nr_choices > s->model.nr_held, "goto completes every action");
 	keys("\033:sql SELECT 1\n");
 	ok(strstr(ui.message, "sql:"), "no SQL over a fixture: %s", ui.message);
