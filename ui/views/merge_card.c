@@ -103,6 +103,13 @@ static size_t plan_conflicts(const json_t *o)
 	return nr;
 }
 
+/* Of @nr lines, the first CARD_FILES are shown. */
+static void plan_more_line(struct text *t, size_t nr, const char *what)
+{
+	if (nr > CARD_FILES)
+		text_putf(t, ROLE_DIM, "and %zu more %s", nr - CARD_FILES, what);
+}
+
 static void plan_conflict_lines(struct text *t, const json_t *o)
 {
 	const json_t *targets = json_object_get(o, "targets");
@@ -110,6 +117,7 @@ static void plan_conflict_lines(struct text *t, const json_t *o)
 		const json_t *list = json_object_get(json_array_get(targets, i), "conflicts");
 		for (size_t k = 0; k < json_array_size(list) && k < CARD_FILES; k++)
 			merge_card_conflict(t, json_array_get(list, k));
+		plan_more_line(t, json_array_size(list), "conflicts");
 	}
 }
 
@@ -127,6 +135,7 @@ static void plan_branch_lines(struct text *t, const json_t *o)
 				  why ? "not merged: " : "to ",
 				  one_line(why ? why : json_str(b, "ref", ""), t->arena));
 		}
+		plan_more_line(t, json_array_size(list), "branches");
 	}
 }
 
@@ -267,8 +276,7 @@ static size_t between_lines(struct text *t, const json_t *o)
 		buf_printf(&line, " (%s)", between_side_words(item, t->arena));
 		text_add(t, ROLE_FAILED, "!", line.data, line.len, 0);
 	}
-	if (nr > CARD_FILES)
-		text_putf(t, ROLE_DIM, "and %zu more files", nr - CARD_FILES);
+	plan_more_line(t, nr, "files");
 	return nr;
 }
 
