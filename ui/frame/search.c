@@ -157,7 +157,7 @@ static void search_go(struct ui *ui, int by, bool here)
 	select_went(ui, h->at[at]);
 	const char *wrapped = !round   ? ""
 			      : by > 0 ? "  (continued from the top)"
-				       : "  (from the end again)";
+				       : "  (continued from the end)";
 	ui_say(ui, round ? ROLE_WARN : ROLE_DIM, "/%s  %zu/%zu%s%s", f->needle, at + 1, h->nr,
 	       h->cut ? "+" : "", wrapped);
 }
