@@ -225,6 +225,11 @@ static int cmd_budget(struct ask_for *a, json_t *out, struct err *err)
 	uint64_t id;
 	struct budget_limits more = { 0 };
 	const char *usd = command_opt(a->line, "usd"), *time = command_opt(a->line, "time");
+	const char *name = command_args_word(a, 0);
+	if (name && strchr(name, '='))
+		return err_set(err, ERR_USAGE,
+			       "expected an agent, got '%s'\nWrite amounts as options: --usd 1.",
+			       name);
 	if (command_args_agent(a, &id, err) < 0)
 		return -1;
 	struct agent *ag = super_agent(a->s, id);
