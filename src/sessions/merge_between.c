@@ -223,9 +223,10 @@ int between_take(struct between *b, struct box_merge *m, size_t nr, const char *
 	CLEANUP(free_ptr) char *name = colon ? mem_strndup(word, (size_t)(colon - word)) : NULL;
 	size_t box = name ? between_box(m, nr, name) : nr, kept = 0, taken = 0;
 	if (!colon || !colon[1] || box == nr)
-		return err_set(err, ERR_USAGE,
-			       "--take '%s': expected BOX:PATTERN, with a sandbox that is merged",
-			       word);
+		return err_set(
+			err, ERR_USAGE,
+			"--take '%s': expected SANDBOX:PATTERN, with a sandbox that is merged",
+			word);
 	for (size_t i = 0; i < b->nr; i++) {
 		struct between_item *o = &b->item[i];
 		if (fnmatch(colon + 1, o->name, 0) != 0 || !between_has(o, box)) {

@@ -148,7 +148,7 @@ static int several_compare(struct merge_several *m, struct several_opts *o, stru
 		between_text(m->between, &text);
 		rc = err_set(
 			err, ERR_INVALID,
-			"nothing was merged, the sandboxes conflict:%s; decide with --take BOX:PATH or --leave PATH",
+			"nothing was merged, the sandboxes conflict:%s; decide with --take SANDBOX:PATH or --leave PATH",
 			buf_cstr(&text));
 	}
 	between_release(&b);

@@ -108,7 +108,7 @@ static int cmd_close(struct ask_for *a, json_t *out, struct err *err)
 	uint64_t id;
 	(void)out;
 	if (!command_args_word(a, 0))
-		return err_set(err, ERR_USAGE, "missing argument: BOX");
+		return err_set(err, ERR_USAGE, "missing argument: SANDBOX");
 	if (command_args_box(a, command_args_word(a, 0), &id, err) < 0)
 		return -1;
 	super_box_close(a->s, id);
