@@ -265,7 +265,7 @@ static bool console_draw(struct console *c, int64_t now)
 	console_tell(c, now);
 	c->drawn_us = now;
 	c->dirty = c->pressed = false;
-	if (dropped && strcmp(ui_top(&c->ui)->ops->name, "approval") == 0) {
+	if (dropped && (ui_top(&c->ui)->ops->where & (IN_APPROVAL | IN_QUESTION))) {
 		ui_say(&c->ui, ROLE_DIM, "earlier keystrokes were ignored");
 		c->dirty = true;
 	}

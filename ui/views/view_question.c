@@ -61,8 +61,6 @@ static void view_question_open_view(void *self, struct ui *ui, const struct subj
 	if (s && v->seq == 0 && s->model.nr_asks > 0)
 		v->seq = s->model.ask[0].seq;
 	view_question_arm(v, ui);
-	if (ui_may_act(ui, v->source))
-		ui_say(ui, ROLE_DIM, "keys typed before this screen was drawn were thrown away");
 }
 
 static void view_question_close_view(void *self)
