@@ -16,7 +16,7 @@ struct approval_info {
 	const char *intent; /* hex */
 	/* the bytes as wanted: what an editor gets; NULL when it is not a command line */
 	const char *command;
-	bool tries; /* a dry run of it can be applied: a command, write, or edit */
+	bool tries; /* a command, write, or edit: a dry run of it can be applied */
 	/* in: what a user made of it, to be looked at before it is approved; NULL nothing */
 	const char *edited;
 	const char *risk_why, *on_timeout;

@@ -186,8 +186,9 @@ static void to_queued(struct approval *v, struct ui *ui, int by)
 static const char *view_approval_off(const void *self, const struct ui *ui, enum verb verb)
 {
 	const struct approval *v = self;
-	if (verb == VERB_TRY && v->info.budget && !v->info.command)
-		return "a used up budget is all that holds it";
+	const struct model_action *act = v->info.act;
+	if (verb == VERB_TRY && act && !v->info.tries && strcmp(act->kind, "merge") != 0)
+		return "only for commands, writes, edits, and merges";
 	return approval_off(v, ui, verb);
 }
 

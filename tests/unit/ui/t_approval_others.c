@@ -221,34 +221,46 @@ static void of_a_budget(void)
 	end();
 }
 
-/* A merge has no command line and no dry run to apply. v shows it, not what came after it. */
-static void of_a_merge(void)
+/* On the screen of a pending action of @kind; the agent did something after it. */
+static void begin_kind(const char *kind)
 {
-	static const char lines[] =
+	char path[] = "/tmp/t_approval-XXXXXX";
+	struct err err = ERR_INIT;
+	CLEANUP(buf_release) struct buf lines = BUF_INIT;
+	CLEANUP(fd_close) int fd = mkstemp(path);
+	buf_printf(
+		&lines,
 		"{\"at\":\"0.000\",\"kind\":\"session.start\",\"body\":{\"id\":\"s-000001\"}}\n"
 		"{\"at\":\"0.000\",\"kind\":\"agent.start\",\"body\":{\"name\":\"fix\"}}\n"
 		"{\"at\":\"1.000\",\"kind\":\"action.requested\",\"agent\":2,"
-		"\"body\":{\"kind\":\"merge\",\"tool\":\"merge\",\"intent\":\"ab\"}}\n"
+		"\"body\":{\"kind\":\"%s\",\"tool\":\"%s\",\"intent\":\"ab\"}}\n"
 		"{\"at\":\"1.000\",\"kind\":\"action.held\",\"agent\":2,\"action\":3,"
 		"\"body\":{\"reasons\":[\"ask\"],\"intent\":\"ab\"}}\n"
-		"{\"at\":\"2.000\",\"kind\":\"note\",\"agent\":2,\"body\":{\"text\":\"later\"}}\n";
-	char path[] = "/tmp/t_approval-XXXXXX";
-	struct err err = ERR_INIT;
-	struct subject on = { 0 };
-	CLEANUP(fd_close) int fd = mkstemp(path);
-	if (fd < 0 || fd_write_all(fd, lines, strlen(lines), &err) < 0)
+		"{\"at\":\"2.000\",\"kind\":\"note\",\"agent\":2,\"body\":{\"text\":\"later\"}}\n",
+		kind, kind);
+	if (fd < 0 || fd_write_all(fd, lines.data, lines.len, &err) < 0)
 		exit(99);
 	begin(path, &act, 36);
 	unlink(path);
 	later(500000);
+}
+
+static void not_a_command(void)
+{
+	struct subject on = { 0 };
+	begin_kind("merge");
 	ok(seen("approve once") && !seen("edit and approve") && !seen("apply the dry run"),
 	   "a merge offers neither an edit nor a dry run to apply");
 	press("m");
-	ok(nr_sent == 0 && strstr(ui.message, "only for"), "m: %s", ui.message);
+	ok(nr_sent == 0 && strstr(ui.message, "only for"), "%s", ui.message);
 	press("v");
 	ui_top(&ui)->ops->subject(ui_top(&ui)->self, &ui, &on);
 	is_str(view(), "agent", "v opens the details");
-	is_int((int64_t)on.action, (int64_t)action, "of the merge");
+	is_int((int64_t)on.action, (int64_t)action, "of the merge, not of a later event");
+	end();
+	begin_kind("put");
+	press("r");
+	ok(nr_sent == 0 && strstr(ui.message, "only for"), "%s", ui.message);
 	end();
 }
 
@@ -281,7 +293,7 @@ int main(void)
 	the_same();
 	by_whom();
 	of_a_budget();
-	of_a_merge();
+	not_a_command();
 	looking();
 	return done_testing();
 }
