@@ -74,6 +74,7 @@ static void prompt_action(struct line *l, const struct model_action *act)
 	l->high = info.high;
 	l->budget = info.budget;
 	l->words = info.command != NULL;
+	l->tries = info.tries;
 	fprintf(l->out, "ask %" PRIu64 ", risk %s", act->id, info.high ? "high" : "normal");
 	if (act->until_us)
 		fprintf(l->out, ", %s in %s without an answer",

@@ -354,14 +354,26 @@ static bool once_more(struct line *l, unsigned long n)
 	return true;
 }
 
+/* Why choice @n decides nothing here; NULL: it does. */
+static const char *choice_off(const struct line *l, unsigned long n)
+{
+	if (l->budget && (n == 2 || n == 3 || (!l->words && (n == 4 || n == 10 || n == 11))))
+		return "only a used-up budget holds this action: \"budget\" extends it, 1 approves once";
+	if (n == 4 && !l->words)
+		return "edit: only for command lines";
+	if (n == 11 && !l->tries)
+		return "apply: only for commands, writes, and edits";
+	return NULL;
+}
+
 static void line_typed_chosen(struct line *l, const char *text)
 {
 	char *end;
 	unsigned long n = strtoul(text, &end, 10);
 	n = *end || end == text || n > NR_CHOICES ? 0 : n;
-	if (l->budget && (n == 2 || n == 3 || (!l->words && (n == 4 || n == 10 || n == 11)))) {
-		fputs("only a used-up budget holds this action: \"budget\" extends it, 1 approves once\n",
-		      l->out);
+	const char *off = choice_off(l, n);
+	if (off) {
+		fprintf(l->out, "%s\n", off);
 		line_show_prompt(l);
 		return;
 	}

@@ -221,25 +221,10 @@ static void of_a_budget(void)
 	end();
 }
 
-/* On the screen of a pending action of @kind; the agent did something after it. */
 static void begin_kind(const char *kind)
 {
 	char path[] = "/tmp/t_approval-XXXXXX";
-	struct err err = ERR_INIT;
-	CLEANUP(buf_release) struct buf lines = BUF_INIT;
-	CLEANUP(fd_close) int fd = mkstemp(path);
-	buf_printf(
-		&lines,
-		"{\"at\":\"0.000\",\"kind\":\"session.start\",\"body\":{\"id\":\"s-000001\"}}\n"
-		"{\"at\":\"0.000\",\"kind\":\"agent.start\",\"body\":{\"name\":\"fix\"}}\n"
-		"{\"at\":\"1.000\",\"kind\":\"action.requested\",\"agent\":2,"
-		"\"body\":{\"kind\":\"%s\",\"tool\":\"%s\",\"intent\":\"ab\"}}\n"
-		"{\"at\":\"1.000\",\"kind\":\"action.held\",\"agent\":2,\"action\":3,"
-		"\"body\":{\"reasons\":[\"ask\"],\"intent\":\"ab\"}}\n"
-		"{\"at\":\"2.000\",\"kind\":\"note\",\"agent\":2,\"body\":{\"text\":\"later\"}}\n",
-		kind, kind);
-	if (fd < 0 || fd_write_all(fd, lines.data, lines.len, &err) < 0)
-		exit(99);
+	held_kind(kind, path);
 	begin(path, &act, 36);
 	unlink(path);
 	later(500000);

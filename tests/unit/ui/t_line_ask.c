@@ -211,6 +211,19 @@ static void of_a_budget(void)
 	end();
 }
 
+/* A merge has no command line and no dry run to apply. */
+static void of_a_merge(void)
+{
+	char path[] = "/tmp/t_line_ask-XXXXXX";
+	held_kind("merge", path);
+	begin_on(path);
+	unlink(path);
+	has(types("4"), "only for command lines", "4");
+	has(types("11"), "only for commands, writes, and edits", "11");
+	is_str(sent, "", "nothing was sent");
+	end();
+}
+
 /* With --json, each command prints a result, even one without text. */
 static void objects(void)
 {
@@ -269,6 +282,7 @@ int main(void)
 	crossing();
 	pattern();
 	of_a_budget();
+	of_a_merge();
 	objects();
 	return done_testing();
 }
