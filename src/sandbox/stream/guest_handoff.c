@@ -192,7 +192,14 @@ static void guest_handoff_too_late(void *self)
 {
 	struct handover *h = self;
 	struct err err = ERR_INIT;
-	err_set(&err, ERR_TIMEOUT, "the guest didn't start within %d s", LATE_MS / 1000);
+	if (!h->folder)
+		err_set(&err, ERR_TIMEOUT,
+			"the guest didn't start within %d s: no answer from the shell there",
+			LATE_MS / 1000);
+	else
+		err_set(&err, ERR_TIMEOUT,
+			"the guest didn't start within %d s: %zu of %zu bytes of its program were sent",
+			LATE_MS / 1000, h->sent, h->program.len);
 	guest_handoff_fail(h, &err);
 }
 
