@@ -102,11 +102,16 @@ if ! machine_start; then
 	skip "ssh: no machine: $(tail -1 machine.log)"
 	finish
 fi
-sabotage ssh "$far" "1 2 $(seq -s ' ' 4 28)" # landlock does not keep the modes of programs: 3 has a machine of its own
+# Landlock does not keep the modes of programs: 3 has a machine of its own. A fork bomb on that machine takes all its
+# processes, sshd's too, and slows down every test beside it.
+few='1 4 5 8 10 11 15 18 23 25 28'
+works=10
+[ -z "${LONG:-}" ] || few="1 2 $(seq -s ' ' 4 28)" works=26
+sabotage ssh "$far" "$few"
 if grep -q 'isolation NO' run.err; then
 	skip 'ssh: that machine has no landlock'
 else
-	is "$(nexts)" '1 told, 26 works' 'ssh: the next call works after each but one'
+	is "$(nexts)" "1 told, $works works" 'ssh: the next call works after each but one'
 	machine_start
 	ok $? 'ssh: a machine for way 3'
 	sabotage ssh "$far" 3
