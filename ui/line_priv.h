@@ -42,8 +42,8 @@ struct line {
 	size_t nr_off, cap_off;
 	char *intent;
 	char *type; /* the name that a rule wants typed; NULL none */
-	/* only a used up budget holds it; it is a command line, which can be edited; its dry run can be
-	 * applied */
+	/* only a used up budget holds it; it is a command line, which can be edited; its dry run
+	 * can be applied */
 	bool budget, words, tries;
 	bool high;	     /* high risk: approving takes two answers */
 	unsigned long armed; /* the number that was typed once; 0 none */

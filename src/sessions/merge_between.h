@@ -28,9 +28,9 @@ struct between {
 
 /* Compares @m (@nr of them, each planned and dry-run). */
 NODISCARD int between_find(struct between *out, struct box_merge *m, size_t nr, struct err *err);
-/* Takes the version of one sandbox: "SANDBOX:PATTERN" of --take. The other sides of the matching items
- * are added to decided of their merges, and the items leave the list. ERR_USAGE for a word that
- * names no sandbox, ERR_NOENT if nothing matches. */
+/* Takes the version of one sandbox: "SANDBOX:PATTERN" of --take. The other sides of the matching
+ * items are added to decided of their merges, and the items leave the list. ERR_USAGE for a word
+ * that names no sandbox, ERR_NOENT if nothing matches. */
 NODISCARD int between_take(struct between *b, struct box_merge *m, size_t nr, const char *word,
 			   struct err *err);
 bool between_clean(const struct between *b);

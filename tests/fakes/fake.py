@@ -78,7 +78,7 @@ class Handler(BaseHTTPRequestHandler):
 
     @classmethod
     def front(cls, port):
-        """The port to be told, if something stands before ours."""
+        """The port to announce, if something stands before ours."""
         return port
 
     def log_message(self, *_):
@@ -208,7 +208,7 @@ class Handler(BaseHTTPRequestHandler):
 
 
     def lead(self, port, path, data):
-        """The way in to a server that listens on this port (boxes are on our network): the request goes on, then bytes both ways."""
+        """The way in to a server that listens on this port (sandboxes are on our network): the request continues, then bytes both ways."""
         query = urlsplit(self.path).query
         try:
             s = socket.create_connection(("127.0.0.1", int(port)), 5)

@@ -1,5 +1,5 @@
-/* Writes recordings with a pending action: the fleet fixture's, held once more for other reasons, or
- * one of another kind. Include after fake_session.h. */
+/* Writes recordings with a pending action: the fleet fixture's, held once more for other reasons,
+ * or one of another kind. Include after fake_session.h. */
 #include <unistd.h>
 
 #include "base/fd.h"

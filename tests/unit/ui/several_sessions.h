@@ -38,8 +38,8 @@ static void line(FILE *f, uint64_t at, const char *kind, uint64_t agent, uint64_
 		(unsigned long)at, kind, (unsigned long)agent, (unsigned long)action, body);
 }
 
-/* A session of one agent with @held actions that wait, and @asks questions of it; the k-th session's wait since
- * second k. */
+/* A session of one agent with @held actions that wait, and @asks questions of it; the k-th
+ * session's wait since second k. */
 static void make(const char *path, size_t k, size_t held, size_t asks, bool ended)
 {
 	FILE *f = fopen(path, "w");
