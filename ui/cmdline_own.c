@@ -8,7 +8,7 @@
 #include "ui/frame/named.h"
 #include "ui/frame/ruler.h"
 #include "ui/frame/transport.h"
-#include "ui/views/redo.h"
+#include "ui/views/repeat.h"
 #include "ui/views/table.h"
 #include "ui/views/tree.h"
 

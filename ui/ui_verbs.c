@@ -6,7 +6,7 @@
 
 #include "ui/frame/finder.h"
 #include "ui/frame/transport.h"
-#include "ui/views/redo.h"
+#include "ui/views/repeat.h"
 
 static const struct model_agent *agent_on(const struct ui *ui, const struct subject *on)
 {

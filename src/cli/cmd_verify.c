@@ -7,7 +7,7 @@
 #include "check/check.h"
 #include "check/report.h"
 #include "cli/lib/cmd_priv.h"
-#include "cli/verify_redo.h"
+#include "cli/verify_repeat.h"
 #include "sessions/sessions.h"
 #include "base/fd.h"
 #include "base/mem.h"

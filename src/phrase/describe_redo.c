@@ -2,7 +2,7 @@
 
 #include "phrase/describe.h"
 #include "base/mem.h"
-#include "phrase/redone.h"
+#include "phrase/repeat_lines.h"
 
 void describe_redo(const json_t *o, struct buf *out)
 {

@@ -5,8 +5,8 @@
 
 #include "supervisor/super_priv.h"
 #include "supervisor/people/operator_box.h"
-#include "supervisor/trial/preview.h"
-#include "supervisor/trial/redo.h"
+#include "supervisor/trial/dry_run.h"
+#include "supervisor/trial/repeat.h"
 #include "supervisor/core/resumed.h"
 #include "supervisor/box/super_box.h"
 #include "supervisor/people/super_cmd.h"

@@ -14,7 +14,7 @@
 #include "base/exit.h"
 #include "cli/front/front.h"
 #include "sessions/spawn.h"
-#include "luahost/rerun.h"
+#include "luahost/simulate.h"
 #include "base/clock.h"
 #include "base/fd.h"
 #include "base/mem.h"

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "supervisor/people/ask.h"
-#include "supervisor/trial/preview.h"
+#include "supervisor/trial/dry_run.h"
 #include "supervisor/people/super_added.h"
 #include "supervisor/people/super_cmd.h"
 #include "supervisor/box/super_tree.h"

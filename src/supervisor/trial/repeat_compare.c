@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "supervisor/trial/redo_priv.h"
+#include "supervisor/trial/repeat_priv.h"
 
 enum { CHUNK = 1 << 20 };
 

@@ -9,7 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "supervisor/trial/preview_priv.h"
+#include "supervisor/trial/dry_run_priv.h"
 #include "base/fd.h"
 
 enum { DEPTH_MAX = 256 };

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "supervisor/trial/preview_priv.h"
+#include "supervisor/trial/dry_run_priv.h"
 #include "supervisor/box/tree_op.h"
 #include "base/failpoint.h"
 #include "base/fd.h"

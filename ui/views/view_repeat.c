@@ -9,8 +9,8 @@
 #include "ui/rows/draw.h"
 #include "ui/term/fmt.h"
 #include "ui/rows/pane.h"
-#include "ui/views/redo.h"
-#include "phrase/redone.h"
+#include "ui/views/repeat.h"
+#include "phrase/repeat_lines.h"
 
 enum { WIDE_COLS = 100, TAIL = 1 << 20, SUM_MAX = 12 };
 

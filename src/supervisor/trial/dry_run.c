@@ -1,11 +1,11 @@
-#include "supervisor/trial/preview.h"
+#include "supervisor/trial/dry_run.h"
 
 #include <dirent.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "supervisor/trial/preview_priv.h"
+#include "supervisor/trial/dry_run_priv.h"
 #include "base/fd.h"
 #include "base/paths.h"
 #include "sandbox/process/process.h"

@@ -2,7 +2,7 @@
 #ifndef SUPERVISOR_TRIAL_PREVIEW_PRIV_H
 #define SUPERVISOR_TRIAL_PREVIEW_PRIV_H
 
-#include "supervisor/trial/preview.h"
+#include "supervisor/trial/dry_run.h"
 #include "supervisor/box/tree_priv.h"
 #include "proxy/egress.h"
 

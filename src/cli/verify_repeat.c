@@ -1,4 +1,4 @@
-#include "cli/verify_redo.h"
+#include "cli/verify_repeat.h"
 
 #include <errno.h>
 #include <stdlib.h>

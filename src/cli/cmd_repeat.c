@@ -4,15 +4,15 @@
 
 #include "cli/lib/cmd_priv.h"
 #include "phrase/describe.h"
-#include "cli/verify_redo.h"
+#include "cli/verify_repeat.h"
 #include "sessions/sessions.h"
 #include "sessions/spawn.h"
-#include "supervisor/trial/redo_priv.h"
+#include "supervisor/trial/repeat_priv.h"
 #include "base/mem.h"
 #include "control/client.h"
 #include "control/socket.h"
 #include "record/read/session.h"
-#include "phrase/redone.h"
+#include "phrase/repeat_lines.h"
 #include "wire/event.h"
 
 /* Progress while it runs, read from the recording whenever the supervisor announces new events. */

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "supervisor/trial/preview_priv.h"
+#include "supervisor/trial/dry_run_priv.h"
 #include "base/clock.h"
 #include "base/failpoint.h"
 #include "base/fd.h"

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "supervisor/trial/redo_priv.h"
+#include "supervisor/trial/repeat_priv.h"
 #include "supervisor/core/resumed.h"
 #include "supervisor/box/super_box.h"
 #include "sandbox/workspace/memstore.h"

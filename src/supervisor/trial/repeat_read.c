@@ -2,7 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "supervisor/trial/redo_priv.h"
+#include "supervisor/trial/repeat_priv.h"
 
 static int redo_read_body_of(struct session *s, uint64_t seq, struct event *ev, json_t **out,
 			     struct err *err)

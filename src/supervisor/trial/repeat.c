@@ -1,11 +1,11 @@
-#include "supervisor/trial/redo.h"
+#include "supervisor/trial/repeat.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "supervisor/box/file_mtimes.h"
-#include "supervisor/trial/redo_priv.h"
+#include "supervisor/trial/repeat_priv.h"
 #include "supervisor/box/super_box.h"
 #include "base/fd.h"
 

@@ -3,7 +3,7 @@
 #ifndef SUPERVISOR_TRIAL_REDO_PRIV_H
 #define SUPERVISOR_TRIAL_REDO_PRIV_H
 
-#include "supervisor/trial/redo.h"
+#include "supervisor/trial/repeat.h"
 #include "supervisor/box/tree_op.h"
 
 enum { REDO_REPOS_MAX = 64, REDO_FILES_MAX = 200 };

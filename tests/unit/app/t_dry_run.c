@@ -2,7 +2,7 @@
 #include "tap.h"
 
 #include "phrase/describe.h"
-#include "supervisor/trial/preview_priv.h"
+#include "supervisor/trial/dry_run_priv.h"
 
 static const char counters[] = "tmp=2\n"
 			       "Ip: Forwarding DefaultTTL OutNoRoutes\n"

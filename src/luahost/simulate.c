@@ -1,4 +1,4 @@
-#include "luahost/rerun.h"
+#include "luahost/simulate.h"
 
 #include <poll.h>
 #include <stdlib.h>

@@ -1,4 +1,4 @@
-#include "phrase/redone.h"
+#include "phrase/repeat_lines.h"
 
 #include <string.h>
 

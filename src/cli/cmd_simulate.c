@@ -5,7 +5,7 @@
 #include "cli/lib/cmd.h"
 #include "base/exit.h"
 #include "sessions/sessions.h"
-#include "luahost/rerun.h"
+#include "luahost/simulate.h"
 #include "base/fd.h"
 
 enum { SCRIPT_MAX = 8 << 20 };
