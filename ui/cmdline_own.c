@@ -119,7 +119,7 @@ static void own_plot(struct ui *ui, const char *const *words, size_t nr, const c
 }
 
 /* Without a number: how the newest compares. */
-static void own_redo(struct ui *ui, const char *const *words, size_t nr, const char *rest)
+static void own_repeat(struct ui *ui, const char *const *words, size_t nr, const char *rest)
 {
 	struct subject on = cmdline_subject(ui);
 	const char *id = nr > 1 ? words[1] + (words[1][0] == '#') : "";
@@ -134,15 +134,15 @@ static void own_redo(struct ui *ui, const char *const *words, size_t nr, const c
 		ui_say(ui, ROLE_ERROR,
 		       "repeat needs the number of a finished command: :repeat 403");
 	else if (!ui_may_act(ui, on.source) && ui_source(ui, on.source) &&
-		 model_redo(&ui_source(ui, on.source)->model, on.action))
+		 model_repeat(&ui_source(ui, on.source)->model, on.action))
 		ui_open(ui, "repeat", &on); /* how it went then */
 	else if (!ui_may_act(ui, on.source))
 		ui_say(ui, ROLE_DIM, "repeat: read only; nothing runs here");
 	else
-		redo_ask(ui, &on);
+		repeat_ask(ui, &on);
 }
 
-static void own_redo_promote(struct ui *ui, const char *const *words, size_t nr, const char *rest)
+static void own_repeat_apply(struct ui *ui, const char *const *words, size_t nr, const char *rest)
 {
 	struct subject on = cmdline_subject(ui);
 	const char *id = nr > 1 ? words[1] + (words[1][0] == '#') : "";
@@ -154,7 +154,7 @@ static void own_redo_promote(struct ui *ui, const char *const *words, size_t nr,
 		ui_say(ui, ROLE_ERROR,
 		       "repeat! needs the number of a repeated command: :repeat! 403");
 	else
-		redo_promote_ask(ui, &on);
+		repeat_apply_ask(ui, &on);
 }
 
 /* "a", "#188", "188": an own or a recorded mark, or an event; 0 there is none. */
@@ -313,8 +313,8 @@ static const struct cmdline_word words_of_ours[] = {
 	  "curves over time, and when each agent worked", own_plot },
 	{ "q", "", "leave; agents continue", own_quit },
 	{ "repeat", "[<event>]", "run a command again; without a number: how the newest compares",
-	  own_redo },
-	{ "repeat!", "[<event>]", "apply the changes of a repeated command", own_redo_promote },
+	  own_repeat },
+	{ "repeat!", "[<event>]", "apply the changes of a repeated command", own_repeat_apply },
 	{ "ruler", "exec | events | model | cost | tokens | output",
 	  "replay: what the timeline counts", own_ruler },
 	{ "search", "FILTER", "find text, or events that match a filter, in the log", own_search },

@@ -196,7 +196,7 @@ static void print_other(struct line *l, const struct event *ev, const struct row
 }
 
 /* Facts that a user needs before applying a dry run: files, output, and missing abilities. */
-static void print_preview(struct line *l, const struct model_action *act, struct arena *a)
+static void print_dry_run(struct line *l, const struct model_action *act, struct arena *a)
 {
 	struct text t;
 	text_init(&t, a, 100, 3, false);
@@ -432,7 +432,7 @@ bool line_event(struct line *l, const struct event *ev)
 	}
 	fputc('\n', l->out);
 	if (ev->kind == EV_PREVIEW_ENDED)
-		print_preview(l, model_action(m, ev->action), &a);
+		print_dry_run(l, model_action(m, ev->action), &a);
 	arena_release(&a);
 	return true;
 }

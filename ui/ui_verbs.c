@@ -308,14 +308,14 @@ bool ui_common_verb(struct ui *ui, enum verb v, const struct subject *on)
 	case VERB_PAUSE:
 		pause_agent(ui, on);
 		return true;
-	case VERB_REDO:
-		redo_ask(ui, on);
+	case VERB_REPEAT:
+		repeat_ask(ui, on);
 		return true;
 	case VERB_UNDO:
 		ui_verbs_send1(ui, on, "undo", NULL);
 		return true;
-	case VERB_REDO_PROMOTE:
-		redo_promote_ask(ui, on);
+	case VERB_REPEAT_APPLY:
+		repeat_apply_ask(ui, on);
 		return true;
 	case VERB_ROLLBACK:
 		ask_rollback(ui, on);

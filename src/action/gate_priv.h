@@ -79,7 +79,7 @@ struct action {
 	int64_t out_us, box_us; /* action_took; box -1 = not told */
 	int64_t reserved[5];	/* in its budgets */
 	uint64_t budget;
-	uint64_t promoted; /* seq of the preview whose effect it gets; 0 = it runs itself */
+	uint64_t promoted; /* seq of the dry run whose effect it gets; 0 = it runs itself */
 	/* once ended, until the client has heard */
 	enum action_end end;
 	json_t *body;

@@ -16,7 +16,7 @@ enum exit_status {
 	EXIT_MODEL = 7,	    /* model provider failed after retries */
 	EXIT_PERSON = 8,    /* a user was needed and --no-input was given */
 	EXIT_DAMAGED = 9,   /* the record is damaged: chain, object, database */
-	EXIT_DIVERGED = 10, /* rerun diverged */
+	EXIT_DIVERGED = 10, /* simulation diverged */
 	EXIT_INT = 130,	    /* interrupted, agents stopped cleanly */
 	EXIT_TERM = 143,    /* terminated, agents stopped cleanly */
 };

@@ -197,7 +197,7 @@ static int find_action(struct out *o, uint64_t seq, struct err *err)
 	if (rc == 0) {
 		bool own = ev.kind == EV_ACTION_REQUESTED || ev.kind == EV_PREVIEW_STARTED;
 		bool tried = ev.kind == EV_PREVIEW_TREE || ev.kind == EV_PREVIEW_ENDED;
-		/* a preview's output goes by its own number */
+		/* a dry run's output goes by its own number */
 		o->action = own ? ev.seq : tried ? ev.cause : ev.action;
 		if (!o->action)
 			rc = err_set(err, ERR_USAGE, "#%llu has no output: it is %s",

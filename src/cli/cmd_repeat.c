@@ -1,4 +1,4 @@
-/* redo: in the session that runs, else in a new one. */
+/* repeat: in the session that runs, else in a new one. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -30,7 +30,7 @@ static void tell_event(struct told *t, const struct event *ev, const json_t *o)
 	if (ev->kind == EV_REDO_STARTED && !t->started &&
 	    (uint64_t)json_int(json_object_get(o, "origin"), "action", 0) == t->action) {
 		t->started = ev->seq;
-		redone_lacks(o, &lacks);
+		repeat_lines_lacks(o, &lacks);
 		if (lacks.len)
 			fprintf(t->ctx->err, "not in the recording, so the run lacks: %s\n",
 				buf_cstr(&lacks));
@@ -45,7 +45,7 @@ static void tell_event(struct told *t, const struct event *ev, const json_t *o)
 	}
 }
 
-static void cmd_redo_on_head(void *self, uint64_t head)
+static void cmd_repeat_on_head(void *self, uint64_t head)
 {
 	struct told *t = self;
 	CLEANUP(arena_release) struct arena a = ARENA_INIT;
@@ -81,10 +81,11 @@ static void told_end(struct told *t)
 
 /* @path: the record that the second run goes to; @from: the session of the first, NULL the same;
  * @end: the session ends with it. */
-static int cmd_redo_ask(struct cmd_ctx *ctx, const char *socket, const char *path, uint64_t action,
-			const char *from, bool end, json_t **reply, struct err *err)
+static int cmd_repeat_ask(struct cmd_ctx *ctx, const char *socket, const char *path,
+			  uint64_t action, const char *from, bool end, json_t **reply,
+			  struct err *err)
 {
-	static const struct control_client_ops ops = { .head = cmd_redo_on_head };
+	static const struct control_client_ops ops = { .head = cmd_repeat_on_head };
 	struct told told = { .ctx = ctx, .action = action };
 	struct control_client *c;
 	CLEANUP(free_ptr) char *id = mem_printf("%llu", (unsigned long long)action);
@@ -104,13 +105,13 @@ static int cmd_redo_ask(struct cmd_ctx *ctx, const char *socket, const char *pat
 	json_put_str(opts, "backend", cmd_opt(ctx, "backend"));
 	told_begin(&told, path);
 	int rc = control_client_call(c, words, opts, -1, reply, err);
-	cmd_redo_on_head(&told, 0);
+	cmd_repeat_on_head(&told, 0);
 	told_end(&told);
 	control_client_free(&c);
 	return rc;
 }
 
-static void cmd_redo_end_session(const char *socket)
+static void cmd_repeat_end_session(const char *socket)
 {
 	struct control_client *c;
 	struct err none = ERR_INIT;
@@ -126,7 +127,7 @@ static void cmd_redo_end_session(const char *socket)
 	control_client_free(&c);
 }
 
-static void cmd_redo_tell(struct cmd_ctx *ctx, const json_t *reply)
+static void cmd_repeat_tell(struct cmd_ctx *ctx, const json_t *reply)
 {
 	CLEANUP(buf_release) struct buf text = BUF_INIT;
 	if (ctx->json) {
@@ -195,7 +196,7 @@ static int read_wanted(struct cmd_ctx *ctx, struct wanted *w, struct err *err)
 	} else if (to < from) {
 		rc = err_set(err, ERR_USAGE, "'%s' ends before it starts", word);
 	} else {
-		rc = verify_redo_actions(s, from, to, &w->action, &w->nr, err);
+		rc = verify_repeat_actions(s, from, to, &w->action, &w->nr, err);
 		if (rc == 0 && !w->nr)
 			rc = err_set(err, ERR_NOENT,
 				     "no sandbox command found between #%llu and #%llu",
@@ -230,10 +231,10 @@ static int run_wanted(struct cmd_ctx *ctx, const struct wanted *w, const char *s
 	*same = true;
 	for (; done < w->nr && *same; done++) {
 		CLEANUP(json_release) json_t *reply = NULL;
-		if (cmd_redo_ask(ctx, socket, path, w->action[done], w->live ? NULL : w->path,
-				 !w->live && done + 1 == w->nr, &reply, err) < 0)
+		if (cmd_repeat_ask(ctx, socket, path, w->action[done], w->live ? NULL : w->path,
+				   !w->live && done + 1 == w->nr, &reply, err) < 0)
 			return -1;
-		cmd_redo_tell(ctx, reply);
+		cmd_repeat_tell(ctx, reply);
 		*same = w->nr > 1 ? counts_as_same(reply) : json_flag(reply, "same", false);
 	}
 	if (w->nr > 1 && !ctx->quiet && !ctx->json)
@@ -244,17 +245,17 @@ static int run_wanted(struct cmd_ctx *ctx, const struct wanted *w, const char *s
 	return 0;
 }
 
-static int cmd_redo_run_all(struct cmd_ctx *ctx, const struct wanted *w, bool *same,
-			    struct err *err)
+static int cmd_repeat_run_all(struct cmd_ctx *ctx, const struct wanted *w, bool *same,
+			      struct err *err)
 {
 	struct spawned sp = { 0 };
 	if (w->live)
 		return run_wanted(ctx, w, w->socket, w->path, same, err);
-	if (verify_redo_session(ctx, false, &sp, err) < 0)
+	if (verify_repeat_session(ctx, false, &sp, err) < 0)
 		return -1;
 	int rc = run_wanted(ctx, w, sp.socket, sp.path, same, err);
 	if (rc < 0 || !*same)
-		cmd_redo_end_session(sp.socket);
+		cmd_repeat_end_session(sp.socket);
 	if (!ctx->quiet)
 		fprintf(ctx->err, "recorded as %s\n", sp.id);
 	spawned_release(&sp);
@@ -268,7 +269,7 @@ int cmd_repeat(struct cmd_ctx *ctx)
 	bool same = false;
 	int rc = read_wanted(ctx, &w, &err);
 	if (rc == 0)
-		rc = cmd_redo_run_all(ctx, &w, &same, &err);
+		rc = cmd_repeat_run_all(ctx, &w, &same, &err);
 	wanted_release(&w);
 	return rc < 0 ? cmd_fail(ctx, &err) : same ? EXIT_DONE : EXIT_UNSUCCESSFUL;
 }

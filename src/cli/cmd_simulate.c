@@ -1,4 +1,4 @@
-/* sandglass rerun SESSION: would the script do the same again? */
+/* sandglass simulation SESSION: would the script do the same again? */
 #include <stdlib.h>
 #include <string.h>
 
@@ -10,8 +10,8 @@
 
 enum { SCRIPT_MAX = 8 << 20 };
 
-static void cmd_rerun_print_json(struct cmd_ctx *ctx, struct session *s,
-				 const struct rerun_result *r)
+static void cmd_simulate_print_json(struct cmd_ctx *ctx, struct session *s,
+				    const struct simulation_result *r)
 {
 	json_t *o = json_object();
 	json_put_str(o, "session", session_id(s));
@@ -36,7 +36,8 @@ static void print_line(struct cmd_ctx *ctx, const char *label, const char *text)
 	fputc('\n', ctx->out);
 }
 
-static void cmd_rerun_print(struct cmd_ctx *ctx, struct session *s, const struct rerun_result *r)
+static void cmd_simulate_print(struct cmd_ctx *ctx, struct session *s,
+			       const struct simulation_result *r)
 {
 	if (!r->diverged) {
 		fprintf(ctx->out, "%s: the same: %llu of %llu calls equal, nothing was done\n",
@@ -55,7 +56,7 @@ int cmd_simulate(struct cmd_ctx *ctx)
 {
 	CLEANUP(buf_release) struct buf script = BUF_INIT;
 	const char *file = cmd_opt(ctx, "script");
-	struct rerun_result r;
+	struct simulation_result r;
 	struct session *s;
 	struct err err = ERR_INIT;
 	uint64_t seq;
@@ -63,16 +64,16 @@ int cmd_simulate(struct cmd_ctx *ctx)
 		return cmd_fail(ctx, &err);
 	if (session_open_ref(ctx, cmd_word(ctx, 0), &s, &seq, &err) < 0)
 		return cmd_fail(ctx, &err);
-	if (rerun_session(s, file ? &script : NULL, &r, &err) < 0) {
+	if (simulate_session(s, file ? &script : NULL, &r, &err) < 0) {
 		session_close(&s);
 		return cmd_fail(ctx, &err);
 	}
 	if (ctx->json)
-		cmd_rerun_print_json(ctx, s, &r);
+		cmd_simulate_print_json(ctx, s, &r);
 	else
-		cmd_rerun_print(ctx, s, &r);
+		cmd_simulate_print(ctx, s, &r);
 	int status = r.diverged ? EXIT_DIVERGED : EXIT_DONE;
-	rerun_result_release(&r);
+	simulation_result_release(&r);
 	session_close(&s);
 	return status;
 }

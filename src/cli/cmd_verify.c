@@ -88,17 +88,17 @@ static int cmd_verify_checks(struct verification *v, struct session *s, struct e
 	return 0;
 }
 
-static void tell_redo(void *self, const struct report_item *i)
+static void tell_repeat(void *self, const struct report_item *i)
 {
 	struct verification *v = self;
 	cmd_verify_tell(v, i);
 	fflush(v->ctx->out);
 }
 
-static int cmd_verify_redo(struct verification *v, struct session *s, struct err *err)
+static int cmd_verify_repeat(struct verification *v, struct session *s, struct err *err)
 {
 	const char *which = cmd_opt(v->ctx, "repeat");
-	return which ? verify_redo(v->ctx, s, which, &v->report, tell_redo, v, err) : 0;
+	return which ? verify_repeat(v->ctx, s, which, &v->report, tell_repeat, v, err) : 0;
 }
 
 /* --- the whole -------------------------------------------------------------------------------- */
@@ -197,7 +197,7 @@ static int cmd_verify_options(struct cmd_ctx *ctx, struct verify_opts *o, uint8_
 			       2 * SIGN_KEY_LEN, hex);
 	o->key = hex ? key : NULL;
 	uint64_t n;
-	return cmd_opt(ctx, "repeat") ? verify_redo_which(cmd_opt(ctx, "repeat"), &n, err) : 0;
+	return cmd_opt(ctx, "repeat") ? verify_repeat_which(cmd_opt(ctx, "repeat"), &n, err) : 0;
 }
 
 static int cmd_verify_known(const json_t *list, const char *spec, struct err *err)
@@ -275,7 +275,7 @@ int cmd_verify(struct cmd_ctx *ctx)
 	int status;
 	v.report.session = mem_strdup(session_id(s));
 	if (verify_session(s, &o, cmd_verify_on_check, &v, &t, &err) < 0 ||
-	    cmd_verify_checks(&v, s, &err) < 0 || cmd_verify_redo(&v, s, &err) < 0 ||
+	    cmd_verify_checks(&v, s, &err) < 0 || cmd_verify_repeat(&v, s, &err) < 0 ||
 	    cmd_verify_documents(&v, &err) < 0) {
 		status = cmd_fail(ctx, &err);
 	} else {

@@ -16,7 +16,7 @@ struct again {
 	struct cmd_ctx *ctx;
 	struct session *s;
 	struct report *to;
-	verify_redo_fn *tell;
+	verify_repeat_fn *tell;
 	void *self;
 	uint64_t *action; /* what is run again, ascending */
 	size_t nr;
@@ -26,7 +26,7 @@ struct again {
 /* --- which ones --- */
 
 /* True for a command in a sandbox that exited. A redacted command is unknown and is reported. */
-static bool verify_redo_worth(const struct act *a)
+static bool verify_repeat_worth(const struct act *a)
 {
 	return !a->wanted || (!strcmp(act_kind(a), "exec") && a->box && a->started_us &&
 			      !strcmp(act_end(a), "ok") &&
@@ -34,8 +34,8 @@ static bool verify_redo_worth(const struct act *a)
 			      json_object_get(a->ended, "out_bytes"));
 }
 
-int verify_redo_actions(struct session *s, uint64_t from, uint64_t to, uint64_t **out,
-			size_t *nr_out, struct err *err)
+int verify_repeat_actions(struct session *s, uint64_t from, uint64_t to, uint64_t **out,
+			  size_t *nr_out, struct err *err)
 {
 	struct event page[PAGE];
 	uint64_t after = from ? from - 1 : 0, *action = NULL;
@@ -50,7 +50,7 @@ int verify_redo_actions(struct session *s, uint64_t from, uint64_t to, uint64_t 
 				continue;
 			if (act_load(&a, s, after, err) < 0)
 				goto failed;
-			if (verify_redo_worth(&a)) {
+			if (verify_repeat_worth(&a)) {
 				GROW(action, found, cap);
 				action[found++] = after;
 			}
@@ -65,7 +65,7 @@ failed:
 	return -1;
 }
 
-int verify_redo_which(const char *which, uint64_t *n_out, struct err *err)
+int verify_repeat_which(const char *which, uint64_t *n_out, struct err *err)
 {
 	char *end;
 	*n_out = 0;
@@ -80,17 +80,17 @@ int verify_redo_which(const char *which, uint64_t *n_out, struct err *err)
 	return 0;
 }
 
-static int verify_redo_choose(struct again *g, const char *which, struct err *err)
+static int verify_repeat_choose(struct again *g, const char *which, struct err *err)
 {
 	uint64_t n;
-	if (verify_redo_which(which, &n, err) < 0)
+	if (verify_repeat_which(which, &n, err) < 0)
 		return -1;
 	if (session_live(g->s))
 		return err_set(
 			err, ERR_BUSY,
 			"--repeat: session %s is still running\nRepeat one command with 'sandglass repeat'.",
 			session_id(g->s));
-	if (verify_redo_actions(g->s, 0, 0, &g->action, &g->nr, err) < 0)
+	if (verify_repeat_actions(g->s, 0, 0, &g->action, &g->nr, err) < 0)
 		return -1;
 	if (n && n < g->nr) {
 		memmove(g->action, g->action + (g->nr - n), (size_t)n * sizeof(*g->action));
@@ -101,8 +101,8 @@ static int verify_redo_choose(struct again *g, const char *which, struct err *er
 
 /* --- one --- */
 
-static void verify_redo_add(struct again *g, uint64_t action, enum report_result result,
-			    const char *text)
+static void verify_repeat_add(struct again *g, uint64_t action, enum report_result result,
+			      const char *text)
 {
 	CLEANUP(buf_release) struct buf what = BUF_INIT, name = BUF_INIT;
 	struct act a;
@@ -119,51 +119,51 @@ static void verify_redo_add(struct again *g, uint64_t action, enum report_result
 		report_add(g->to, "redo", result, buf_cstr(&name), text, NULL, &action, 1));
 }
 
-static bool verify_redo_same(const json_t *o, const char *part)
+static bool verify_repeat_same(const json_t *o, const char *part)
 {
 	const json_t *p = json_object_get(o, part);
 	return !p || json_flag(p, "same", false);
 }
 
-static void verify_redo_judge(struct again *g, uint64_t action, const json_t *o)
+static void verify_repeat_judge(struct again *g, uint64_t action, const json_t *o)
 {
 	CLEANUP(buf_release) struct buf text = BUF_INIT;
 	static const char *const stream[] = { "stdout", "stderr", "pty" };
 	const char *why = json_str(o, "why", "");
 	if (*why) {
 		buf_printf(&text, "missing: %s", why);
-		verify_redo_add(g, action, REPORT_SKIPPED, buf_cstr(&text));
+		verify_repeat_add(g, action, REPORT_SKIPPED, buf_cstr(&text));
 		return;
 	}
-	if (!verify_redo_same(o, "status"))
+	if (!verify_repeat_same(o, "status"))
 		buf_puts(&text, "status differs");
 	for (size_t i = 0; i < ARRAY_LEN(stream); i++)
-		if (!verify_redo_same(o, stream[i]))
+		if (!verify_repeat_same(o, stream[i]))
 			buf_printf(&text, "%soutput differs: %s from line %lld",
 				   text.len ? ", " : "", stream[i],
 				   (long long)json_int(json_object_get(o, stream[i]), "line", 0));
 	const json_t *tree = json_object_get(o, "tree"),
 		     *first = json_array_get(json_object_get(tree, "files"), 0);
-	if (!verify_redo_same(o, "tree") && json_flag(tree, "shared", false)) {
+	if (!verify_repeat_same(o, "tree") && json_flag(tree, "shared", false)) {
 		if (!text.len) {
-			verify_redo_add(
+			verify_repeat_add(
 				g, action, REPORT_WARN,
 				"tree unknown: the record has its changes in one snapshot with those of others");
 			return;
 		}
-	} else if (!verify_redo_same(o, "tree")) {
+	} else if (!verify_repeat_same(o, "tree")) {
 		CLEANUP(buf_release) struct buf path = BUF_INIT;
 		json_get_bytes(json_object_get(first, "path"), &path);
 		buf_printf(&text, "%stree differs: %s", text.len ? ", " : "", buf_cstr(&path));
 		if (json_array_size(json_object_get(tree, "files")) > 1)
 			buf_puts(&text, " and others");
 	}
-	verify_redo_add(g, action, text.len ? REPORT_FAILED : REPORT_OK,
-			text.len ? buf_cstr(&text) : "same");
+	verify_repeat_add(g, action, text.len ? REPORT_FAILED : REPORT_OK,
+			  text.len ? buf_cstr(&text) : "same");
 }
 
 /* The session of the second runs ends with the last one. */
-static void verify_redo_run_again(struct again *g, uint64_t action, bool last)
+static void verify_repeat_run_again(struct again *g, uint64_t action, bool last)
 {
 	CLEANUP(free_ptr) char *id = mem_printf("%llu", (unsigned long long)action);
 	CLEANUP(json_release) json_t *reply = NULL;
@@ -175,11 +175,11 @@ static void verify_redo_run_again(struct again *g, uint64_t action, bool last)
 	if (last)
 		json_put_flag(opts, "end", true);
 	if (control_client_call(g->client, words, opts, -1, &reply, &err) == 0) {
-		verify_redo_judge(g, action, reply);
+		verify_repeat_judge(g, action, reply);
 		return;
 	}
 	CLEANUP(free_ptr) char *text = mem_printf("missing: %s", err.text);
-	verify_redo_add(g, action, REPORT_SKIPPED, text);
+	verify_repeat_add(g, action, REPORT_SKIPPED, text);
 	if (last) {
 		CLEANUP(json_release) json_t *ignored = NULL;
 		words = json_array();
@@ -191,7 +191,7 @@ static void verify_redo_run_again(struct again *g, uint64_t action, bool last)
 
 /* --- all --- */
 
-int verify_redo_session(struct cmd_ctx *ctx, bool alone, struct spawned *sp, struct err *err)
+int verify_repeat_session(struct cmd_ctx *ctx, bool alone, struct spawned *sp, struct err *err)
 {
 	CLEANUP(json_release) json_t *o = json_object();
 	size_t len;
@@ -211,18 +211,18 @@ int verify_redo_session(struct cmd_ctx *ctx, bool alone, struct spawned *sp, str
 	return spawn_supervisor(o, sp, err) ? -1 : 0;
 }
 
-int verify_redo(struct cmd_ctx *ctx, struct session *s, const char *which, struct report *to,
-		verify_redo_fn *tell, void *self, struct err *err)
+int verify_repeat(struct cmd_ctx *ctx, struct session *s, const char *which, struct report *to,
+		  verify_repeat_fn *tell, void *self, struct err *err)
 {
 	struct again g = { .ctx = ctx, .s = s, .to = to, .tell = tell, .self = self };
 	struct spawned sp = { 0 };
-	int rc = verify_redo_choose(&g, which, err);
+	int rc = verify_repeat_choose(&g, which, err);
 	if (rc == 0 && g.nr) {
-		rc = verify_redo_session(g.ctx, true, &sp, err);
+		rc = verify_repeat_session(g.ctx, true, &sp, err);
 		if (rc == 0)
 			rc = control_client_open(&g.client, sp.socket, NULL, NULL, NULL, err);
 		for (size_t i = 0; rc == 0 && i < g.nr; i++)
-			verify_redo_run_again(&g, g.action[i], i + 1 == g.nr);
+			verify_repeat_run_again(&g, g.action[i], i + 1 == g.nr);
 		if (rc == 0 && !ctx->quiet && !ctx->json)
 			fprintf(ctx->err, "repetitions recorded as %s\n", sp.id);
 	} else if (rc == 0) {

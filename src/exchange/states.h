@@ -37,7 +37,7 @@ NODISCARD int layers_at(struct layers_at *out, struct session *s, uint64_t seq, 
  * first of these. @box itself when it is nobody's. */
 uint64_t states_first_box(struct session *s, uint64_t box);
 
-/* Was @box opened by a redo? */
+/* Was @box opened by a repeat? */
 bool states_trial(struct session *s, uint64_t box);
 
 /* The newest snapshot of the chain that ends with @snapshot, then the ones before it, newest first,

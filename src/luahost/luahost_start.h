@@ -1,4 +1,4 @@
-/* The process of a Lua host whose caller speaks to it directly (a file of rules, a rerun): one
+/* The process of a Lua host whose caller speaks to it directly (a file of rules, a simulation): one
  * socket, nothing else open. */
 #ifndef LUAHOST_LUAHOST_START_H
 #define LUAHOST_LUAHOST_START_H

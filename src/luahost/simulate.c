@@ -22,7 +22,7 @@ struct asked {
 	json_t *body;
 };
 
-struct rerun {
+struct simulation {
 	struct session *s;
 	uint64_t host;	 /* seq of host.start */
 	uint64_t *frame; /* seqs of its frames, in order */
@@ -35,22 +35,22 @@ struct rerun {
 	bool stopped;	/* a user ended it: later frames are not answers */
 	bool ended;	/* its host had */
 	uint64_t until; /* the last event that counts */
-	struct rerun_result *out;
+	struct simulation_result *out;
 };
 
-void rerun_result_release(struct rerun_result *r)
+void simulation_result_release(struct simulation_result *r)
 {
 	free(r->at);
 	free(r->pointer);
 	free(r->recorded);
 	free(r->now);
 	free(r->ended);
-	*r = (struct rerun_result){ 0 };
+	*r = (struct simulation_result){ 0 };
 }
 
 /* --- the record ------------------------------------------------------------------------------- */
 
-static int rerun_see(struct rerun *r, const struct event *ev, struct err *err)
+static int simulate_see(struct simulation *r, const struct event *ev, struct err *err)
 {
 	if (ev->kind == EV_HOST_END && ev->cause == r->host)
 		r->ended = true;
@@ -87,7 +87,7 @@ static int rerun_see(struct rerun *r, const struct event *ev, struct err *err)
 	return 0;
 }
 
-static int read_record(struct rerun *r, struct err *err)
+static int read_record(struct simulation *r, struct err *err)
 {
 	CLEANUP(arena_release) struct arena a = ARENA_INIT;
 	struct feed *f;
@@ -96,7 +96,7 @@ static int read_record(struct rerun *r, struct err *err)
 	if (rc < 0)
 		return -1;
 	while ((rc = feed_next(f, &ev, &a, 0, err)) == 1) {
-		rc = rerun_see(r, &ev, err);
+		rc = simulate_see(r, &ev, err);
 		arena_reset(&a);
 		if (rc < 0)
 			break;
@@ -107,7 +107,7 @@ static int read_record(struct rerun *r, struct err *err)
 	return rc;
 }
 
-static const struct asked *recorded_call(const struct rerun *r, uint64_t id)
+static const struct asked *recorded_call(const struct simulation *r, uint64_t id)
 {
 	for (size_t i = 0; i < r->nr_calls; i++)
 		if (r->call[i].id == id)
@@ -117,7 +117,7 @@ static const struct asked *recorded_call(const struct rerun *r, uint64_t id)
 
 /* --- comparing -------------------------------------------------------------------------------- */
 
-static char *rerun_show_answer(const json_t *v)
+static char *simulate_show_answer(const json_t *v)
 {
 	if (!v)
 		return mem_strdup("(nothing)");
@@ -138,7 +138,7 @@ static const json_t *at_pointer(const json_t *j, const char *pointer)
 }
 
 /* The two texts are long and similar: the excerpt starts a little before the first difference. */
-static void show_texts(struct rerun_result *out, const char *a, const char *b)
+static void show_texts(struct simulation_result *out, const char *a, const char *b)
 {
 	size_t same = 0;
 	while (a[same] && a[same] == b[same])
@@ -156,9 +156,9 @@ static void show_texts(struct rerun_result *out, const char *a, const char *b)
 
 /* Messages are compared by their hashes; the record has the old one whole, the frame the new
  * one. */
-static void look_into_message(struct rerun *r, const json_t *live, unsigned long index)
+static void look_into_message(struct simulation *r, const json_t *live, unsigned long index)
 {
-	struct rerun_result *out = r->out;
+	struct simulation_result *out = r->out;
 	const json_t *now =
 		json_array_get(json_object_get(json_object_get(live, "args"), "messages"), index);
 	struct hash h;
@@ -189,7 +189,7 @@ static void look_into_message(struct rerun *r, const json_t *live, unsigned long
 	}
 }
 
-static void rerun_diverged(struct rerun *r, uint64_t event, uint64_t id, const json_t *live)
+static void simulate_diverged(struct simulation *r, uint64_t event, uint64_t id, const json_t *live)
 {
 	r->out->diverged = true;
 	r->out->event = event;
@@ -198,7 +198,7 @@ static void rerun_diverged(struct rerun *r, uint64_t event, uint64_t id, const j
 }
 
 /* The request with its complete list of messages. */
-static json_t *rerun_body_of(struct rerun *r, const struct asked *was, struct err *err)
+static json_t *simulate_body_of(struct simulation *r, const struct asked *was, struct err *err)
 {
 	const json_t *messages = json_object_get(json_object_get(was->body, "args"), "messages");
 	if (strcmp(json_str(was->body, "op", ""), "model.call") != 0 || !json_is_string(messages))
@@ -214,7 +214,7 @@ static json_t *rerun_body_of(struct rerun *r, const struct asked *was, struct er
 	return body;
 }
 
-static int rerun_compare(struct rerun *r, uint64_t id, const json_t *live, struct err *err)
+static int simulate_compare(struct simulation *r, uint64_t id, const json_t *live, struct err *err)
 {
 	if (!strcmp(json_str(live, "op", ""), "module"))
 		/* a require asks for nothing of the world, and is not recorded as a call */
@@ -224,23 +224,23 @@ static int rerun_compare(struct rerun *r, uint64_t id, const json_t *live, struc
 	if (!was) {
 		if (r->last)
 			return 0; /* the record ends before this */
-		rerun_diverged(r, r->now, id, live);
+		simulate_diverged(r, r->now, id, live);
 		r->out->pointer = mem_strdup("");
 		r->out->recorded = mem_strdup("(nothing)");
-		r->out->now = rerun_show_answer(now);
+		r->out->now = simulate_show_answer(now);
 		return 0;
 	}
-	CLEANUP(json_release) json_t *before = rerun_body_of(r, was, err);
+	CLEANUP(json_release) json_t *before = simulate_body_of(r, was, err);
 	if (!before)
 		return -1;
 	r->out->calls++;
 	char *pointer = luahost_call_differ(before, now);
 	if (!pointer)
 		return 0;
-	rerun_diverged(r, was->seq, id, live);
+	simulate_diverged(r, was->seq, id, live);
 	r->out->pointer = pointer;
-	r->out->recorded = rerun_show_answer(at_pointer(before, pointer));
-	r->out->now = rerun_show_answer(at_pointer(now, pointer));
+	r->out->recorded = simulate_show_answer(at_pointer(before, pointer));
+	r->out->now = simulate_show_answer(at_pointer(now, pointer));
 	if (!strncmp(pointer, "/args/messages/", 15)) {
 		look_into_message(r, live, strtoul(pointer + 15, NULL, 10));
 	} else if (r->out->recorded && r->out->now) {
@@ -253,8 +253,8 @@ static int rerun_compare(struct rerun *r, uint64_t id, const json_t *live, struc
 
 /* --- the host --------------------------------------------------------------------------------- */
 
-static int rerun_send_recorded(struct rerun *r, uint64_t seq, const struct buf *script,
-			       struct err *err)
+static int simulate_send_recorded(struct simulation *r, uint64_t seq, const struct buf *script,
+				  struct err *err)
 {
 	CLEANUP(arena_release) struct arena a = ARENA_INIT;
 	CLEANUP(buf_release) struct buf body = BUF_INIT;
@@ -276,7 +276,7 @@ static int rerun_send_recorded(struct rerun *r, uint64_t seq, const struct buf *
 }
 
 /* Everything that the host says in one turn. 1: the turn is over; 0: the script is. */
-static int rerun_take_turn(struct rerun *r, struct err *err)
+static int simulate_take_turn(struct simulation *r, struct err *err)
 {
 	CLEANUP(buf_release) struct buf body = BUF_INIT;
 	for (;;) {
@@ -292,7 +292,8 @@ static int rerun_take_turn(struct rerun *r, struct err *err)
 				       "a frame of the Lua host", err);
 		if (!j)
 			return -1;
-		if (f.type == HOST_CALL && !r->out->diverged && rerun_compare(r, f.id, j, err) < 0)
+		if (f.type == HOST_CALL && !r->out->diverged &&
+		    simulate_compare(r, f.id, j, err) < 0)
 			return -1;
 		if (f.type == HOST_IDLE || r->out->diverged)
 			return r->out->diverged ? 0 : 1;
@@ -306,21 +307,21 @@ static int rerun_take_turn(struct rerun *r, struct err *err)
 	}
 }
 
-static int rerun_run(struct rerun *r, const struct buf *script, struct err *err)
+static int simulate_run(struct simulation *r, const struct buf *script, struct err *err)
 {
 	for (size_t i = 0; i < r->nr_frames; i++) {
 		r->now = r->frame[i];
 		r->last = i + 1 == r->nr_frames;
-		if (rerun_send_recorded(r, r->now, script, err) < 0)
+		if (simulate_send_recorded(r, r->now, script, err) < 0)
 			return -1;
 		r->out->frames++;
-		int rc = rerun_take_turn(r, err);
+		int rc = simulate_take_turn(r, err);
 		if (rc < 0)
 			return -1;
 		if (rc > 0)
 			continue;
 		if (!r->out->diverged && !r->last) { /* it ended, though then it went on */
-			rerun_diverged(r, r->frame[i + 1], 0, NULL);
+			simulate_diverged(r, r->frame[i + 1], 0, NULL);
 			r->out->pointer = mem_strdup("");
 			r->out->recorded = mem_strdup("the script went on");
 			r->out->now = mem_printf("it ends: %s", r->out->ended);
@@ -330,17 +331,17 @@ static int rerun_run(struct rerun *r, const struct buf *script, struct err *err)
 	return 0;
 }
 
-int rerun_session(struct session *s, const struct buf *script, struct rerun_result *out,
-		  struct err *err)
+int simulate_session(struct session *s, const struct buf *script, struct simulation_result *out,
+		     struct err *err)
 {
-	struct rerun r = { .s = s, .process = HOST_PROCESS_NONE, .out = out };
-	*out = (struct rerun_result){ 0 };
+	struct simulation r = { .s = s, .process = HOST_PROCESS_NONE, .out = out };
+	*out = (struct simulation_result){ 0 };
 	int rc = read_record(&r, err);
 	out->event = r.until;
 	if (rc == 0)
 		rc = luahost_process_start(&r.process, err);
 	if (rc == 0)
-		rc = rerun_run(&r, script, err);
+		rc = simulate_run(&r, script, err);
 	luahost_process_end(&r.process);
 	for (size_t i = 0; i < r.nr_calls; i++)
 		json_decref(r.call[i].body);

@@ -1,11 +1,11 @@
 /* The script once more, from the top, with the answers of the record: does it ask the same? Nothing
  * is done; needs only the Lua host. */
-#ifndef LUAHOST_RERUN_H
-#define LUAHOST_RERUN_H
+#ifndef LUAHOST_SIMULATE_H
+#define LUAHOST_SIMULATE_H
 
 #include "record/read/session.h"
 
-struct rerun_result {
+struct simulation_result {
 	uint64_t frames, calls; /* compared */
 	bool diverged, failed;	/* failed: the script is wrong as it stands; `now` says where */
 	/* of a difference; else the last event before the record's script was stopped or ended. seq
@@ -17,11 +17,11 @@ struct rerun_result {
 	char *recorded, *now; /* the two values as text; "(nothing)" */
 	char *ended;	      /* how the script ended now, when it did; may be NULL */
 };
-void rerun_result_release(struct rerun_result *r);
+void simulation_result_release(struct simulation_result *r);
 
 /* @script: other text to run instead of the recorded one (NULL: that one). ERR_INVALID: the session
  * has no script, or was recorded without its calls. */
-NODISCARD int rerun_session(struct session *s, const struct buf *script, struct rerun_result *out,
-			    struct err *err);
+NODISCARD int simulate_session(struct session *s, const struct buf *script,
+			       struct simulation_result *out, struct err *err);
 
 #endif

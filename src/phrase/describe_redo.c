@@ -17,7 +17,7 @@ void describe_redo(const json_t *o, struct buf *out)
 		return;
 	}
 	buf_puts(out, json_flag(o, "same", false) ? "same result" : "DIFFERS");
-	redone_lines(o, &lines);
+	repeat_lines(o, &lines);
 	for (const char *l = buf_cstr(&lines), *nl; (nl = strchr(l, '\n')); l = nl + 1)
 		buf_printf(out, "\n  %.*s", (int)(nl - l), l);
 }

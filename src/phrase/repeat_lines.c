@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-static void redone_status(const json_t *s, struct buf *out)
+static void repeat_put_status(const json_t *s, struct buf *out)
 {
 	const char *end = json_str(s, "end", "");
 	if (json_object_get(s, "signal"))
@@ -14,7 +14,7 @@ static void redone_status(const json_t *s, struct buf *out)
 			   *end ? end : "no end in the recording");
 }
 
-static void redone_stream(const json_t *o, const char *name, struct buf *out)
+static void repeat_put_stream(const json_t *o, const char *name, struct buf *out)
 {
 	const json_t *s = json_object_get(o, name);
 	if (!s)
@@ -30,7 +30,7 @@ static void redone_stream(const json_t *o, const char *name, struct buf *out)
 }
 
 /* A name may hold line breaks: it must not look like a line of ours. */
-static void redone_put_path(const json_t *file, struct buf *out)
+static void repeat_put_path(const json_t *file, struct buf *out)
 {
 	CLEANUP(buf_release) struct buf path = BUF_INIT;
 	json_get_bytes(json_object_get(file, "path"), &path);
@@ -41,7 +41,7 @@ static void redone_put_path(const json_t *file, struct buf *out)
 			buf_append(out, path.data + i, 1);
 }
 
-static void redone_tree(const json_t *o, struct buf *out)
+static void repeat_put_tree(const json_t *o, struct buf *out)
 {
 	const json_t *t = json_object_get(o, "tree"), *files = json_object_get(t, "files");
 	if (!t)
@@ -59,34 +59,34 @@ static void redone_tree(const json_t *o, struct buf *out)
 		const json_t *f = json_array_get(files, i);
 		buf_printf(out, "  %s%s", json_str(f, "repo", ""),
 			   *json_str(f, "repo", "") ? "/" : "");
-		redone_put_path(f, out);
+		repeat_put_path(f, out);
 		buf_printf(out, ": was %s, now %s\n", json_str(f, "was", "?"),
 			   json_str(f, "now", "?"));
 	}
 }
 
-void redone_lines(const json_t *o, struct buf *out)
+void repeat_lines(const json_t *o, struct buf *out)
 {
 	const json_t *s = json_object_get(o, "status");
 	if (s) {
 		buf_puts(out, json_flag(s, "same", false) ? "status  same, " : "status  was ");
-		redone_status(json_object_get(s, "was"), out);
+		repeat_put_status(json_object_get(s, "was"), out);
 		if (!json_flag(s, "same", false)) {
 			buf_puts(out, ", now ");
-			redone_status(json_object_get(s, "now"), out);
+			repeat_put_status(json_object_get(s, "now"), out);
 		}
 		buf_puts(out, "\n");
 	}
-	redone_stream(o, "stdout", out);
-	redone_stream(o, "stderr", out);
-	redone_stream(o, "pty", out);
-	redone_tree(o, out);
+	repeat_put_stream(o, "stdout", out);
+	repeat_put_stream(o, "stderr", out);
+	repeat_put_stream(o, "pty", out);
+	repeat_put_tree(o, out);
 	if (json_flag(o, "files_missing", false))
 		buf_puts(out,
 			 "some original files are recorded as hash only and were not available\n");
 }
 
-void redone_lacks(const json_t *started, struct buf *out)
+void repeat_lines_lacks(const json_t *started, struct buf *out)
 {
 	static const struct {
 		const char *word, *text;

@@ -146,7 +146,7 @@ static void on_held(void *self, uint64_t action, bool held)
 		return;
 	}
 	if (!held)
-		preview_unheld(s, action);
+		dry_run_unheld(s, action);
 	unattended_look(s);
 	super_changed(s);
 }
@@ -265,7 +265,7 @@ void super_end(struct super *s, int status, const char *fmt, ...)
 	s->status = status;
 	s->why = why[0] ? mem_strdup(why) : NULL;
 	super_cancel_open(s, "the session ends");
-	previews_stop(s);
+	dry_runs_stop(s);
 	loop_defer(s->loop, drop_here, s);
 	for (size_t i = boxes_count(s->boxes); i > 0; i--)
 		super_box_close(s, boxes_at(s->boxes, i - 1));
@@ -502,8 +502,8 @@ static bool super_release(struct super *s)
 	/* a box did not close in time: no more turns of the loop */
 	bool stuck = s->boxes && boxes_count(s->boxes);
 	hosted_plugin_ways_end(s->rent);
-	previews_free(s);
-	redos_free(s);
+	dry_runs_free(s);
+	repeats_free(s);
 	disk_space_free(s);
 	process_pool_set(s->loop, 0); /* no warm sandboxes during the release */
 	super_box_release(s);	      /* first: what still waits for its files is answered */
@@ -565,8 +565,8 @@ static bool super_release(struct super *s)
 }
 
 static const struct box_observer super_box_observer = { .leaves = op_shells_end,
-							.gone = preview_box_gone,
-							.clear = previews_clear };
+							.gone = dry_run_box_gone,
+							.clear = dry_runs_clear };
 
 int super_run(const struct super_opts *o)
 {

@@ -410,7 +410,7 @@ static const struct {
 	{ "dry-run", cmd_dry_run },
 	{ "apply", cmd_apply },
 	{ "host_command", cmd_host_command },
-	{ "redo_here", cmd_redo_here },
+	{ "redo_here", cmd_repeat_here },
 	{ "mcp_call", cmd_mcp_call },
 	{ "open_shell", cmd_open_shell },
 	{ "input", cmd_input },

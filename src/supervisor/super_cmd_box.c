@@ -187,7 +187,7 @@ int cmd_dry_run(struct ask_for *a, json_t *out, struct err *err)
 	struct tree_request rq = {
 		.s = a->s, .ticket = a->rq->ticket, .cause = a->rq->cause, .who = a->rq->who
 	};
-	return preview_begin(&rq, id, err) < 0 ? -1 : 1;
+	return dry_run_begin(&rq, id, err) < 0 ? -1 : 1;
 }
 
 int cmd_apply(struct ask_for *a, json_t *out, struct err *err)
@@ -204,18 +204,18 @@ int cmd_apply(struct ask_for *a, json_t *out, struct err *err)
 	struct tree_request rq = {
 		.s = a->s, .ticket = a->rq->ticket, .cause = a->rq->cause, .who = a->rq->who
 	};
-	if (!gate_action(a->s->gate, id) && redo_is_second_run(a->s, id))
-		return redo_promote(&rq, id, err) < 0 ? -1 : 1;
-	return preview_promote(&rq, id, command_opt(a->line, "message"), &hash, err) < 0 ? -1 : 1;
+	if (!gate_action(a->s->gate, id) && repeat_is_second_run(a->s, id))
+		return repeat_apply(&rq, id, err) < 0 ? -1 : 1;
+	return dry_run_apply(&rq, id, command_opt(a->line, "message"), &hash, err) < 0 ? -1 : 1;
 }
 
-int cmd_redo_here(struct ask_for *a, json_t *out, struct err *err)
+int cmd_repeat_here(struct ask_for *a, json_t *out, struct err *err)
 {
-	struct redo_want w = { .from = command_opt(a->line, "from"),
-			       .keep = command_has(a->line, "keep"),
-			       .end = command_has(a->line, "end"),
-			       .now = command_has(a->line, "now"),
-			       .backend = command_opt(a->line, "backend") };
+	struct repeat_want w = { .from = command_opt(a->line, "from"),
+				 .keep = command_has(a->line, "keep"),
+				 .end = command_has(a->line, "end"),
+				 .now = command_has(a->line, "now"),
+				 .backend = command_opt(a->line, "backend") };
 	(void)out;
 	if (w.backend && !driver_find(w.backend))
 		return err_set(err, ERR_USAGE,
@@ -226,5 +226,5 @@ int cmd_redo_here(struct ask_for *a, json_t *out, struct err *err)
 	struct tree_request rq = {
 		.s = a->s, .ticket = a->rq->ticket, .cause = a->rq->cause, .who = a->rq->who
 	};
-	return redo_begin(&rq, &w, err) < 0 ? -1 : 1;
+	return repeat_begin(&rq, &w, err) < 0 ? -1 : 1;
 }

@@ -96,7 +96,7 @@ static void feed_modes(struct screen_model *m, size_t len)
 		buf_puts(&change, "\x18");
 	bool other = modes_alternate(&before) != modes_alternate(&m->fed);
 	modes_undo(&before, !other, &change);
-	modes_redo(&m->fed, other, &change);
+	modes_repeat(&m->fed, other, &change);
 	vt_feed(m->vt, change.data, change.len);
 }
 

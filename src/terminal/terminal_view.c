@@ -273,7 +273,7 @@ static void view_begin(struct attached_view *v, bool painted)
 	v->early = BUF_INIT;
 	screen_model_resize(v->screen, v->size.ws_row, v->size.ws_col);
 	if (painted) {
-		modes_redo(&v->inner, true, &out);
+		modes_repeat(&v->inner, true, &out);
 		buf_puts(&out, "\x1b[2J");
 		screen_model_paint(v->screen, &out);
 		view_write_buf(v, &out);
@@ -374,7 +374,7 @@ static void view_suspend(struct attached_view *v)
 	foreground_stop();
 	operator_tty_take();
 	ioctl(0, TIOCGWINSZ, &v->size);
-	modes_redo(&v->inner, true, &again);
+	modes_repeat(&v->inner, true, &again);
 	view_write_buf(v, &again);
 	screen_model_resize(v->screen, v->size.ws_row, v->size.ws_col);
 	if (modes_alternate(&v->inner))

@@ -58,7 +58,7 @@ void view_overlay_close_now(struct attached_view *v)
 	if (was && !is)
 		buf_puts(&out, "\x1b[?1049l");
 	buf_puts(&out, "\x1b[?25h");
-	modes_redo(&v->inner, !was && is, &out);
+	modes_repeat(&v->inner, !was && is, &out);
 	view_write_buf(v, &out);
 	view_repaint(v);
 	view_jiggle(v);
@@ -179,7 +179,7 @@ static void show_fleet(struct attached_view *v)
 	operator_tty_take();
 	ioctl(0, TIOCGWINSZ, &v->size);
 	buf_reset(&out);
-	modes_redo(&v->inner, true, &out);
+	modes_repeat(&v->inner, true, &out);
 	buf_puts(&out, "\x1b[2J");
 	view_write_buf(v, &out);
 	screen_model_resize(v->screen, v->size.ws_row, v->size.ws_col);

@@ -34,7 +34,7 @@ enum {
 	IN_HELP = 1 << 6,
 	IN_TABLE = 1 << 8,
 	IN_PALETTE = 1 << 9,
-	IN_REDO = 1 << 10,
+	IN_REPEAT = 1 << 10,
 	IN_JOBS = 1 << 11,
 	IN_BOXES = 1 << 12,
 	IN_QUESTION = 1 << 13,
@@ -45,15 +45,15 @@ enum {
 	IN_SESSIONS = 1 << 18, /* sessions of the directory, not of this screen */
 	IN_REPLAY = 1 << 7,    /* besides the view: the session is a record */
 	IN_AGENTS = IN_FLEET | IN_AGENT,
-	IN_PANES = IN_FLEET | IN_AGENT | IN_DIFF | IN_REDO, /* with parts that Tab goes round */
-	IN_DECIDE = IN_APPROVAL | IN_QUEUE | IN_DIFF,	    /* where keys mark, take, decide */
+	IN_PANES = IN_FLEET | IN_AGENT | IN_DIFF | IN_REPEAT, /* with parts that Tab goes round */
+	IN_DECIDE = IN_APPROVAL | IN_QUEUE | IN_DIFF,	      /* where keys mark, take, decide */
 	IN_LISTS = IN_FLEET | IN_AGENT | IN_QUEUE | IN_LOG,
-	IN_COPY = IN_FLEET | IN_AGENT | IN_QUEUE | IN_DIFF | IN_LOG | IN_HELP | IN_TABLE | IN_REDO |
-		  IN_JOBS |
+	IN_COPY = IN_FLEET | IN_AGENT | IN_QUEUE | IN_DIFF | IN_LOG | IN_HELP | IN_TABLE |
+		  IN_REPEAT | IN_JOBS |
 		  /* what can be taken along; not the dialog */
 		  IN_BOXES | IN_FILES | IN_COMPARE | IN_PAGE | IN_PLOT,
 	IN_ALL = IN_FLEET | IN_AGENT | IN_APPROVAL | IN_QUEUE | IN_DIFF | IN_LOG | IN_HELP |
-		 IN_TABLE | IN_REDO | IN_JOBS | IN_BOXES | IN_QUESTION | IN_FILES | IN_COMPARE |
+		 IN_TABLE | IN_REPEAT | IN_JOBS | IN_BOXES | IN_QUESTION | IN_FILES | IN_COMPARE |
 		 IN_PAGE | IN_PLOT,
 };
 

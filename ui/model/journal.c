@@ -332,7 +332,7 @@ static void restore_own(struct stretch *s, struct model *m)
 	m->size = now.size, m->cap_sizes = now.cap_sizes;
 	m->rows.row = now.rows.row, m->rows.cap = now.rows.cap;
 	m->mark = now.mark, m->cap_marks = now.cap_marks;
-	m->redo = now.redo, m->cap_redos = now.cap_redos;
+	m->repeat = now.repeat, m->cap_repeats = now.cap_repeats;
 	m->choice = now.choice, m->cap_choices = now.cap_choices;
 	m->drift = now.drift, m->cap_drifts = now.cap_drifts;
 	m->word = now.word, m->nr_words = now.nr_words, m->cap_words = now.cap_words;

@@ -46,7 +46,7 @@ void model_release(struct model *m)
 		free(m->mark[i].key);
 	}
 	free(m->mark);
-	free(m->redo);
+	free(m->repeat);
 	free(m->choice);
 	free(m->drift);
 	free(m->agent);
@@ -116,11 +116,11 @@ bool model_ask(const struct model *m, uint64_t seq)
 	return false;
 }
 
-const struct model_redo *model_redo(const struct model *m, uint64_t of)
+const struct model_repeat *model_repeat(const struct model *m, uint64_t of)
 {
-	for (size_t i = m->nr_redos; i > 0; i--)
-		if (!of || (m->redo[i - 1].here && m->redo[i - 1].of == of))
-			return &m->redo[i - 1];
+	for (size_t i = m->nr_repeats; i > 0; i--)
+		if (!of || (m->repeat[i - 1].here && m->repeat[i - 1].of == of))
+			return &m->repeat[i - 1];
 	return NULL;
 }
 

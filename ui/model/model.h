@@ -108,7 +108,7 @@ struct model_action {
 	/* newest event of each; 0 none */
 	uint64_t judged, held, decided, started, ended, snapshot, reply;
 	uint64_t later; /* a reviewer deferred it: the newest such event; 0 none */
-	/* the newest preview: its preview.started and, once over, its preview.ended */
+	/* the newest dry run: its preview.started and, once over, its preview.ended */
 	uint64_t preview, previewed;
 	int64_t asked_us, held_us, until_us, start_us, end_us, preview_us;
 	uint64_t out_bytes, err_bytes; /* out: also what a model says, as it comes */
@@ -120,7 +120,7 @@ struct model_action {
 	/* it stands before its start only because of a pause: there is nothing to decide */
 	bool latched;
 	bool ok, high_risk, person; /* person: a user decided */
-	bool promotable;	    /* the newest preview may be promoted */
+	bool promotable;	    /* the newest dry run may be promoted */
 	/* a repeat of a recorded command, started by a user: its agent's state is unchanged */
 	bool again;
 	/* its first program was recorded: the command itself, which gets no row */
@@ -139,7 +139,7 @@ struct model_ask {
 
 /* A recorded command that runs again. Each step (begun, its action, its end) is an entry of its own
  * that repeats what was known, so that the list only grows: the newest entry of a seq counts. */
-struct model_redo {
+struct model_repeat {
 	uint64_t seq, of; /* redo.started; the action it repeats, */
 	bool here;	  /* of this session */
 	uint64_t again;	  /* the second run; 0 not yet */
@@ -182,8 +182,8 @@ struct model {
 	struct rows rows;	 /* of everything */
 	struct model_mark *mark; /* oldest first */
 	size_t nr_marks, cap_marks;
-	struct model_redo *redo;
-	size_t nr_redos, cap_redos;
+	struct model_repeat *repeat;
+	size_t nr_repeats, cap_repeats;
 	struct model_choice *choice; /* oldest first */
 	size_t nr_choices, cap_choices;
 	struct model_choice *drift; /* oldest first */
@@ -215,8 +215,8 @@ bool model_box_unmerged(const struct model_box *b);
 const struct model_action *model_stands(const struct model *m, const struct model_agent *a);
 const struct model_action *model_action(const struct model *m, uint64_t id);
 bool model_ask(const struct model *m, uint64_t seq); /* a question that still waits */
-/* The newest redo of this session's action @of, or (0) the newest of all; NULL. */
-const struct model_redo *model_redo(const struct model *m, uint64_t of);
+/* The newest repeat of this session's action @of, or (0) the newest of all; NULL. */
+const struct model_repeat *model_repeat(const struct model *m, uint64_t of);
 /* The action of the agent that has waited longest for a user; NULL none does. It may have begun
  * others since. */
 const struct model_action *model_held(const struct model *m, const struct model_agent *a);

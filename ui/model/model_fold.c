@@ -222,7 +222,7 @@ static void ask_answered(struct model *m, struct model_agent *a, const struct ev
 static void action_requested(struct model *m, struct model_agent *a, const struct event *ev,
 			     const json_t *o)
 {
-	bool again = fold_redo_action(m, ev);
+	bool again = fold_repeat_action(m, ev);
 	if (!a)
 		a = script_agent(m, ev);
 	LONG_GROW(m->action, m->nr_actions, m->cap_actions);
@@ -475,7 +475,7 @@ static void session_goes_on(struct model *m, const struct event *ev)
 	struct model_agent *script = model_fold_agent_of(m, m->start);
 	m->ended = false;
 	m->attached = 0; /* attached clients were clients of the earlier supervisor */
-	fold_forget_previews(m);
+	fold_forget_dry_runs(m);
 	if (!script || !script->script || !script->ended)
 		return;
 	script->ended = script->good = false;
@@ -613,9 +613,9 @@ static void apply_body(struct model *m, struct model_agent *a, const struct even
 	else if (ev->kind >= EV_AGENT_START && ev->kind <= EV_ASK_ANSWERED)
 		agent_event(m, a, ev, o);
 	else if (ev->kind >= EV_PREVIEW_STARTED && ev->kind <= EV_PREVIEW_DROPPED)
-		fold_preview(m, ev, o);
+		fold_dry_run(m, ev, o);
 	else if (ev->kind == EV_REDO_STARTED || ev->kind == EV_REDO_ENDED)
-		fold_redo(m, ev, o);
+		fold_repeat(m, ev, o);
 	model_fold_session_event(m, ev, o);
 }
 

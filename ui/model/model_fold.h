@@ -1,5 +1,5 @@
 /* Inside of model_apply: model_fold.c for agents, actions and the session, model_fold_box.c for
- * boxes, previews and second runs of commands. */
+ * boxes, dry runs and second runs of commands. */
 #ifndef UI_MODEL_FOLD_H
 #define UI_MODEL_FOLD_H
 
@@ -18,9 +18,9 @@ struct model_action *fold_action(struct model *m, uint64_t id);
 
 void fold_box_open(struct model *m, const struct event *ev, const json_t *o);
 void fold_box_event(struct model *m, const struct event *ev, const json_t *o);
-void fold_preview(struct model *m, const struct event *ev, const json_t *o);
-void fold_forget_previews(struct model *m);
-void fold_redo(struct model *m, const struct event *ev, const json_t *o);
-bool fold_redo_action(struct model *m, const struct event *ev);
+void fold_dry_run(struct model *m, const struct event *ev, const json_t *o);
+void fold_forget_dry_runs(struct model *m);
+void fold_repeat(struct model *m, const struct event *ev, const json_t *o);
+bool fold_repeat_action(struct model *m, const struct event *ev);
 
 #endif

@@ -1,4 +1,4 @@
-/* model_apply for what actions leave behind and work in: boxes, previews, second runs. */
+/* model_apply for what actions leave behind and work in: boxes, dry runs, second runs. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -146,9 +146,9 @@ void fold_box_event(struct model *m, const struct event *ev, const json_t *o)
 	}
 }
 
-/* --- previews --------------------------------------------------------------------------------- */
+/* --- dry runs --------------------------------------------------------------------------------- */
 
-void fold_preview(struct model *m, const struct event *ev, const json_t *o)
+void fold_dry_run(struct model *m, const struct event *ev, const json_t *o)
 {
 	struct model_action *act = fold_action(m, ev->action);
 	if (!act)
@@ -170,7 +170,7 @@ void fold_preview(struct model *m, const struct event *ev, const json_t *o)
 }
 
 /* Dry runs of a killed supervisor are gone. */
-void fold_forget_previews(struct model *m)
+void fold_forget_dry_runs(struct model *m)
 {
 	for (size_t i = 0; i < m->nr_actions; i++) {
 		struct model_action *act = &m->action[i];
@@ -185,42 +185,43 @@ void fold_forget_previews(struct model *m)
 
 /* --- second runs ------------------------------------------------------------------------------ */
 
-static void redo_step(struct model *m, struct model_redo r)
+static void repeat_step(struct model *m, struct model_repeat r)
 {
-	GROW(m->redo, m->nr_redos, m->cap_redos);
-	m->redo[m->nr_redos++] = r;
+	GROW(m->repeat, m->nr_repeats, m->cap_repeats);
+	m->repeat[m->nr_repeats++] = r;
 }
 
-static struct model_redo redo_of_seq(const struct model *m, uint64_t seq)
+static struct model_repeat repeat_of_seq(const struct model *m, uint64_t seq)
 {
-	for (size_t i = m->nr_redos; i > 0; i--)
-		if (m->redo[i - 1].seq == seq)
-			return m->redo[i - 1];
-	return (struct model_redo){ 0 };
+	for (size_t i = m->nr_repeats; i > 0; i--)
+		if (m->repeat[i - 1].seq == seq)
+			return m->repeat[i - 1];
+	return (struct model_repeat){ 0 };
 }
 
-void fold_redo(struct model *m, const struct event *ev, const json_t *o)
+void fold_repeat(struct model *m, const struct event *ev, const json_t *o)
 {
 	const json_t *origin = json_object_get(o, "origin");
-	struct model_redo r = { .seq = ev->seq,
-				.begin_us = ev->ts_us,
-				.of = (uint64_t)json_int(origin, "action", 0),
-				.here = m->id &&
-					strcmp(json_str(origin, "session", ""), m->id) == 0 };
+	struct model_repeat r = { .seq = ev->seq,
+				  .begin_us = ev->ts_us,
+				  .of = (uint64_t)json_int(origin, "action", 0),
+				  .here = m->id &&
+					  strcmp(json_str(origin, "session", ""), m->id) == 0 };
 	if (ev->kind == EV_REDO_ENDED) {
-		r = redo_of_seq(m, (uint64_t)json_int(o, "started", 0));
+		r = repeat_of_seq(m, (uint64_t)json_int(o, "started", 0));
 		r.ended = ev->seq;
 	}
 	if (r.seq)
-		redo_step(m, r);
+		repeat_step(m, r);
 }
 
-/* The second run of a command names the redo as its cause; true: it is one. */
-bool fold_redo_action(struct model *m, const struct event *ev)
+/* The second run of a command names the repeat as its cause; true: it is one. */
+bool fold_repeat_action(struct model *m, const struct event *ev)
 {
-	struct model_redo r = ev->agent ? (struct model_redo){ 0 } : redo_of_seq(m, ev->cause);
+	struct model_repeat r =
+		ev->agent ? (struct model_repeat){ 0 } : repeat_of_seq(m, ev->cause);
 	r.again = ev->seq;
 	if (r.seq)
-		redo_step(m, r);
+		repeat_step(m, r);
 	return r.seq != 0;
 }

@@ -202,7 +202,7 @@ static void views_changes_fill(struct source *s, const struct model_box *b, stru
 	views_changes_finish(&l, &k->change);
 }
 
-static void fill_preview(struct source *s, uint64_t ended, struct kept *k)
+static void fill_dry_run(struct source *s, uint64_t ended, struct kept *k)
 {
 	struct list l = { .s = s, .arena = &k->arena };
 	CLEANUP(json_release) json_t *o = source_body(s, ended);
@@ -239,12 +239,12 @@ static struct kept *views_changes_keep(struct source *s, uint64_t box, uint64_t 
 	return k;
 }
 
-size_t changes_preview(struct source *s, uint64_t ended, struct change **out)
+size_t changes_dry_run(struct source *s, uint64_t ended, struct change **out)
 {
 	bool fresh;
 	struct kept *k = views_changes_keep(s, 0, ended, &fresh);
 	if (fresh)
-		fill_preview(s, ended, k);
+		fill_dry_run(s, ended, k);
 	*out = k->change;
 	return k->nr;
 }

@@ -27,8 +27,8 @@ size_t changes_list(struct source *s, uint64_t box, struct change **out, struct 
 /* The changes of @box's files between events @from and @to, wherever the cursor is. */
 size_t changes_between(struct source *s, uint64_t box, uint64_t from, uint64_t to,
 		       struct change **out);
-/* The same for what a preview did: @ended is the seq of its preview.ended. */
-size_t changes_preview(struct source *s, uint64_t ended, struct change **out);
+/* The same for what a dry run did: @ended is the seq of its preview.ended. */
+size_t changes_dry_run(struct source *s, uint64_t ended, struct change **out);
 enum { CHANGE_READ_MAX = 4 << 20 };
 
 /* Bytes of the larger side, if that is more than @max; else 0. */

@@ -7,7 +7,7 @@
 
 enum tried_how { TRIED_BRIEF, TRIED_FULL };
 
-/* False when the action has no preview. */
+/* False when the action has no dry run. */
 bool tried_text(struct text *t, struct source *s, const struct model_action *act, int64_t now_us,
 		enum tried_how how);
 /* Its output; the last @max lines, 0 = all. */

@@ -231,7 +231,7 @@ void modes_undo(const struct modes *m, bool keep_screen, struct buf *out)
 			buf_printf(out, "\x1b[r\x1b[?%dl", m->set[i].number);
 }
 
-void modes_redo(const struct modes *m, bool screen, struct buf *out)
+void modes_repeat(const struct modes *m, bool screen, struct buf *out)
 {
 	bool alternate = modes_alternate(m);
 	for (int s = screen ? 0 : alternate; s <= alternate; s++) {

@@ -45,7 +45,7 @@ bool modes_alternate(const struct modes *m); /* screen */
 void modes_undo(const struct modes *m, bool keep_screen, struct buf *out);
 /* Appends what switches it on, in a terminal where nothing of it is on. @screen: also the alternate
  * screen; else that is as it is. */
-void modes_redo(const struct modes *m, bool screen, struct buf *out);
+void modes_repeat(const struct modes *m, bool screen, struct buf *out);
 /* Appends what brings any terminal back in which a program may have switched on anything. */
 void modes_undo_all(struct buf *out);
 

@@ -52,7 +52,7 @@ struct approval {
 	bool sent;	   /* by us: it closes when it is done */
 	bool looks;	   /* nothing can be decided from here */
 	bool unfold;	   /* v: everything also on a small screen */
-	bool output;	   /* o: the output of the preview */
+	bool output;	   /* o: the output of the dry run */
 	int64_t top;
 	size_t chosen;	     /* with j and k: index of a decision + 1; 0 none */
 	char note[NOTE_MAX]; /* for the record, with whatever is decided */

@@ -30,7 +30,7 @@ struct approval_info {
 	uint32_t hidden;
 	bool again, changed; /* shown before; the workspace has changed since */
 	bool folded;	     /* not all of it is shown */
-	bool trying, tried;  /* a preview runs, or is over */
+	bool trying, tried;  /* a dry run runs, or is over */
 	const char *decided; /* "approved by ann at 14:32:30", NULL while it waits */
 };
 
@@ -52,7 +52,7 @@ void approval_text(struct text *t, struct source *s, struct approval_info *info,
 bool approval_difference(struct text *t, const json_t *req);
 /* Plans the pending merge @act against your repository as it is now; the plan is recorded. */
 void approval_plan(struct ui *ui, size_t source, const struct model_action *act);
-/* The output of the newest preview, whole. */
+/* The output of the newest dry run, whole. */
 void approval_output(struct text *t, struct source *s, const struct approval_info *info);
 
 #endif

@@ -1,5 +1,5 @@
 /* Commands that checked the result: commands of the sandbox that look like checks, and their
- * repeats on the present files (redo --now), each with whether a file has changed since. Taken
+ * repeats on the present files (repeat --now), each with whether a file has changed since. Taken
  * from the recording; no verdict is made here. */
 #include <ctype.h>
 #include <inttypes.h>
@@ -67,8 +67,8 @@ static void review_checks_say(struct review *v, struct review_check *c,
 static void ran_again(struct review *v, struct source *s, struct review_check *c, uint64_t changed)
 {
 	const struct model *m = &s->model;
-	for (size_t i = m->nr_redos; i > 0; i--) {
-		const struct model_redo *r = &m->redo[i - 1];
+	for (size_t i = m->nr_repeats; i > 0; i--) {
+		const struct model_repeat *r = &m->repeat[i - 1];
 		const struct model_action *act =
 			r->of == c->of && r->here && r->again ? model_action(m, r->again) : NULL;
 		if (!act || r->seq < c->action)

@@ -66,7 +66,7 @@ static void view_diff_recalc(void *self, struct ui *ui, struct arena *ar, int ro
 	tried = tried && !v->since;
 	uint64_t until = v->until ? v->until : s->model.head;
 	v->nr = v->since ? changes_between(s, box, v->since, until, &v->change)
-		: tried	 ? changes_preview(s, act->previewed, &v->change)
+		: tried	 ? changes_dry_run(s, act->previewed, &v->change)
 			 : changes_list(s, box, &v->change, ar);
 	if (v->file >= v->nr)
 		v->file = v->nr > 0 ? v->nr - 1 : 0;

@@ -1,4 +1,4 @@
-/* Running work: commands and processes that run, previews, commands that run again,
+/* Running work: commands and processes that run, dry runs, commands that run again,
  * merges, boxes that open; below them what was over and had taken long. Reads: models; texts of the
  * rows shown. Enter opens it, X ends it (asks). */
 #include <inttypes.h>
@@ -12,13 +12,13 @@
 
 enum { MOST_OVER = 100, LOOK_BACK = 20000, LONG_US = 10000000 };
 
-enum job_kind { JOB_ACTION, JOB_PREVIEW, JOB_REDO, JOB_BOX };
+enum job_kind { JOB_ACTION, JOB_DRY_RUN, JOB_REPEAT, JOB_BOX };
 
 struct job {
 	enum job_kind kind;
 	size_t source;
 	uint64_t id; /* of the action, preview.started, redo.started, box */
-	/* whose work it is; NULL a box, a redo that has not begun to run */
+	/* whose work it is; NULL a box, a repeat that has not begun to run */
 	const struct model_action *act;
 	const struct model_box *box;
 	int64_t begin_us, end_us; /* end 0: still running */
@@ -66,7 +66,7 @@ static void add_running(struct jobs *v, struct arena *ar, size_t source, const s
 				(struct job){ JOB_ACTION, source, a->id, a, b, a->start_us, 0 });
 		if (a->preview && !a->previewed)
 			view_jobs_add(v, ar,
-				      (struct job){ JOB_PREVIEW, source, a->preview, a, b,
+				      (struct job){ JOB_DRY_RUN, source, a->preview, a, b,
 						    a->preview_us, 0 });
 	}
 	for (size_t i = 0; i < m->nr_boxes && !m->ended; i++) {
@@ -79,17 +79,17 @@ static void add_running(struct jobs *v, struct arena *ar, size_t source, const s
 }
 
 /* Its steps are entries of their own: only the newest of each counts. */
-static void add_redos(struct jobs *v, struct arena *ar, size_t source, const struct model *m)
+static void add_repeats(struct jobs *v, struct arena *ar, size_t source, const struct model *m)
 {
-	for (size_t i = 0; i < m->nr_redos && !m->ended; i++) {
-		const struct model_redo *r = &m->redo[i];
+	for (size_t i = 0; i < m->nr_repeats && !m->ended; i++) {
+		const struct model_repeat *r = &m->repeat[i];
 		bool newest = true;
-		for (size_t k = i + 1; k < m->nr_redos; k++)
-			newest = newest && m->redo[k].seq != r->seq;
+		for (size_t k = i + 1; k < m->nr_repeats; k++)
+			newest = newest && m->repeat[k].seq != r->seq;
 		const struct model_action *a = model_action(m, r->again);
 		if (newest && !r->ended && (!a || a->state != ACT_RUNS))
 			view_jobs_add(v, ar,
-				      (struct job){ JOB_REDO, source, r->seq, a,
+				      (struct job){ JOB_REPEAT, source, r->seq, a,
 						    a ? model_box(m, a->box) : NULL, r->begin_us,
 						    0 });
 	}
@@ -129,7 +129,7 @@ static void view_jobs_recalc(void *self, struct ui *ui, struct arena *ar, int ro
 	v->l.nr = v->cap = 0;
 	for (size_t i = 0; i < ui->nr_src; i++) {
 		add_running(v, ar, i, &ui->src[i]->model);
-		add_redos(v, ar, i, &ui->src[i]->model);
+		add_repeats(v, ar, i, &ui->src[i]->model);
 	}
 	v->running = v->l.nr;
 	for (size_t i = 0; i < ui->nr_src; i++)
@@ -154,10 +154,10 @@ static const struct column view_jobs_columns[COL_NR] = {
 
 static const char *work_word(const struct job *j, const struct row_info *info)
 {
-	return j->kind == JOB_PREVIEW ? "dry run"
-	       : j->kind == JOB_REDO  ? "repeat"
-	       : j->kind == JOB_BOX   ? "sandbox"
-				      : info->word;
+	return j->kind == JOB_DRY_RUN  ? "dry run"
+	       : j->kind == JOB_REPEAT ? "repeat"
+	       : j->kind == JOB_BOX    ? "sandbox"
+				       : info->word;
 }
 
 static const char *view_jobs_state_word(const struct job *j, const struct row_info *info,
@@ -261,7 +261,7 @@ static bool view_jobs_ask_end(const struct jobs *v, struct ui *ui)
 		return true;
 	if (j->end_us) {
 		ui_say(ui, ROLE_DIM, "it is over");
-	} else if (j->kind == JOB_PREVIEW) {
+	} else if (j->kind == JOB_DRY_RUN) {
 		ui_say(ui, ROLE_DIM, "a dry run ends after 30 s at the latest");
 	} else if (j->kind == JOB_BOX || !j->act) {
 		ui_say(ui, ROLE_DIM,
@@ -289,8 +289,8 @@ static bool open_job(const struct jobs *v, struct ui *ui)
 	}
 	ui_open(ui,
 		j->kind == JOB_BOX	 ? "sandboxes"
-		: j->kind == JOB_REDO	 ? "repeat"
-		: j->kind == JOB_PREVIEW ? "approval"
+		: j->kind == JOB_REPEAT	 ? "repeat"
+		: j->kind == JOB_DRY_RUN ? "approval"
 		: on.agent		 ? "agent"
 					 : "log",
 		&on);

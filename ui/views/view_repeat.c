@@ -1,6 +1,6 @@
 /* A recorded command and its second run side by side; narrow screens show one of the two, Tab goes
  * over. Both panes move together, so that the same lines stand beside each other; ] goes to where
- * they first differ. Reads: the redo's events, the output of both actions. Follows the end until a
+ * they first differ. Reads: the repeat's events, the output of both actions. Follows the end until a
  * key moves away from it. */
 #include <inttypes.h>
 #include <stdio.h>
@@ -21,17 +21,17 @@ struct side {
 	struct text text;
 };
 
-struct redo_view {
+struct repeat_view {
 	size_t source;
-	uint64_t of;	/* the action that is repeated; 0: the newest redo, whosever */
-	uint64_t after; /* redos begun up to here are not meant */
+	uint64_t of;	/* the action that is repeated; 0: the newest repeat, whosever */
+	uint64_t after; /* repeats begun up to here are not meant */
 	bool now;	/* narrow: the second run is shown */
 	bool zoom;	/* wide: one of the two alone, too */
 	bool moved;	/* it does not follow */
 	bool asked;	/* it was requested here, and its end is still unreported */
 	int64_t top;
 	/* made by recalc */
-	struct model_redo r;
+	struct model_repeat r;
 	bool there;	     /* r is */
 	struct side side[2]; /* recorded, now */
 	struct text sum;
@@ -45,12 +45,12 @@ struct redo_view {
 #define RUNS_AGAIN "#%" PRIu64 " runs again in a sandbox of its own"
 
 /* Both beside each other. */
-static bool view_redo_beside(const struct redo_view *v, int cols)
+static bool view_repeat_beside(const struct repeat_view *v, int cols)
 {
 	return cols >= WIDE_COLS && !v->zoom;
 }
 
-void redo_ask(struct ui *ui, const struct subject *on)
+void repeat_ask(struct ui *ui, const struct subject *on)
 {
 	const struct source *s = ui_source(ui, on->source);
 	const struct model_action *act = s ? model_action(&s->model, on->action) : NULL;
@@ -65,23 +65,23 @@ void redo_ask(struct ui *ui, const struct subject *on)
 		return;
 	ui_say(ui, ROLE_DIM, RUNS_AGAIN, act->id);
 	ui_open(ui, "repeat", on);
-	struct redo_view *v = ui_top(ui)->self;
+	struct repeat_view *v = ui_top(ui)->self;
 	v->asked = true;
 	v->after = head;
 	v->now = true;
 }
 
 /* By its first or second run; 0: the newest. */
-static const struct model_redo *redo_meant(const struct model *m, uint64_t action)
+static const struct model_repeat *repeat_meant(const struct model *m, uint64_t action)
 {
-	for (size_t i = m->nr_redos; i > 0; i--)
-		if (!action || m->redo[i - 1].again == action ||
-		    (m->redo[i - 1].here && m->redo[i - 1].of == action))
-			return &m->redo[i - 1];
+	for (size_t i = m->nr_repeats; i > 0; i--)
+		if (!action || m->repeat[i - 1].again == action ||
+		    (m->repeat[i - 1].here && m->repeat[i - 1].of == action))
+			return &m->repeat[i - 1];
 	return NULL;
 }
 
-static void view_redo_promoted(void *self, const json_t *result, const struct err *err)
+static void view_repeat_applied(void *self, const json_t *result, const struct err *err)
 {
 	struct ui *ui = self;
 	size_t nr = json_array_size(json_object_get(result, "paths"));
@@ -106,18 +106,18 @@ static void promote_chosen(struct ui *ui, const char *key)
 	CLEANUP(json_release) json_t *opts = json_object();
 	ui_say(ui, ROLE_DIM, "promoting..");
 	ui->act[on.source].command(ui->act[on.source].self, words, ARRAY_LEN(words), opts,
-				   view_redo_promoted, ui);
+				   view_repeat_applied, ui);
 }
 
-void redo_promote_ask(struct ui *ui, const struct subject *on)
+void repeat_apply_ask(struct ui *ui, const struct subject *on)
 {
 	struct source *s = ui_source(ui, on->source);
-	const struct model_redo *r = s ? redo_meant(&s->model, on->action) : NULL;
+	const struct model_repeat *r = s ? repeat_meant(&s->model, on->action) : NULL;
 	const struct model_action *first = r && r->here ? model_action(&s->model, r->of) : NULL;
 	const struct model_box *b = first ? model_box(&s->model, first->box) : NULL;
 	if (!ui_may_act(ui, on->source)) {
 		ui_say(ui, ROLE_DIM, "repeat!: read only");
-	} else if (!r && on->action && s && s->model.nr_redos) {
+	} else if (!r && on->action && s && s->model.nr_repeats) {
 		ui_say(ui, ROLE_DIM,
 		       "#%" PRIu64 " was not repeated; :repeat %" PRIu64 " repeats it", on->action,
 		       on->action);
@@ -138,18 +138,18 @@ void redo_promote_ask(struct ui *ui, const struct subject *on)
 	}
 }
 
-static void view_redo_open_view(void *self, struct ui *ui, const struct subject *on)
+static void view_repeat_open_view(void *self, struct ui *ui, const struct subject *on)
 {
-	struct redo_view *v = self;
+	struct repeat_view *v = self;
 	const struct source *s = ui_source(ui, on->source);
-	const struct model_redo *r = s ? model_redo(&s->model, on->action) : NULL;
+	const struct model_repeat *r = s ? model_repeat(&s->model, on->action) : NULL;
 	v->source = on->source;
 	const struct model_action *act = s ? model_action(&s->model, on->action) : NULL;
 	v->of = r || (act && strcmp(act->kind, "exec") == 0) ? on->action : 0;
-	/* on the second run: the redo is meant */
-	for (size_t i = 0; s && on->action && i < s->model.nr_redos; i++)
-		if (s->model.redo[i].again == on->action)
-			v->of = s->model.redo[i].here ? s->model.redo[i].of : 0;
+	/* on the second run: the repeat is meant */
+	for (size_t i = 0; s && on->action && i < s->model.nr_repeats; i++)
+		if (s->model.repeat[i].again == on->action)
+			v->of = s->model.repeat[i].here ? s->model.repeat[i].of : 0;
 }
 
 /* --- recalc ----------------------------------------------------------------------------------- */
@@ -159,8 +159,8 @@ static const struct model_action *side_action(const struct side *d)
 	return d->source ? model_action(&d->source->model, d->action) : NULL;
 }
 
-static const char *view_redo_outcome(const struct redo_view *v, const struct ui *ui,
-				     const struct model_action *act)
+static const char *view_repeat_outcome(const struct repeat_view *v, const struct ui *ui,
+				       const struct model_action *act)
 {
 	struct arena *ar = v->arena;
 	switch (act->state) {
@@ -178,7 +178,7 @@ static const char *view_redo_outcome(const struct redo_view *v, const struct ui 
 			      : arena_printf(ar, "ended  %s", span);
 }
 
-static void gather_side(struct redo_view *v, struct ui *ui, struct side *d, const char *name,
+static void gather_side(struct repeat_view *v, struct ui *ui, struct side *d, const char *name,
 			int cols)
 {
 	struct arena *ar = v->arena;
@@ -187,13 +187,13 @@ static void gather_side(struct redo_view *v, struct ui *ui, struct side *d, cons
 	d->head = act ? arena_printf(ar, "%s #%" PRIu64 "  %s", name, d->action,
 				     fmt_hms(ar, act->asked_us))
 		      : name;
-	d->note = act ? view_redo_outcome(v, ui, act) : "";
+	d->note = act ? view_repeat_outcome(v, ui, act) : "";
 	if (act)
 		pane_output(&d->text, d->source, d->action, TAIL, false, NULL);
 }
 
-/* A redo of another session's command: its record may be open beside this one. */
-static void gather_origin(struct redo_view *v, struct ui *ui, const json_t *started)
+/* A repeat of another session's command: its record may be open beside this one. */
+static void gather_origin(struct repeat_view *v, struct ui *ui, const json_t *started)
 {
 	const json_t *origin = json_object_get(started, "origin");
 	const char *session = json_str(origin, "session", "");
@@ -223,7 +223,7 @@ static bool same_row(const struct text_row *a, const struct text_row *b)
 
 /* Marks the first difference in both. While the repeat runs, its missing rest does not count as
  * one. */
-static void find_difference(struct redo_view *v)
+static void find_difference(struct repeat_view *v)
 {
 	struct text *a = &v->side[0].text, *b = &v->side[1].text;
 	size_t come = b->nr - (b->nr > 0 && !v->r.ended); /* its last line may not be whole */
@@ -252,53 +252,54 @@ static void sum_line(struct text *t, const char *line, size_t len)
 	text_add(t, inner ? ROLE_TEXT : same ? ROLE_OK : ROLE_WARN, NULL, line, len, 0);
 }
 
-static void view_redo_set_state(struct redo_view *v, enum role r, const char *text)
+static void view_repeat_set_state(struct repeat_view *v, enum role r, const char *text)
 {
 	v->state_role = r;
 	v->state = text;
 }
 
-static void gather_end(struct redo_view *v, struct source *s)
+static void gather_end(struct repeat_view *v, struct source *s)
 {
 	CLEANUP(json_release) json_t *o = source_body(s, v->r.ended);
 	CLEANUP(buf_release) struct buf lines = BUF_INIT;
 	const char *why = json_str(o, "why", "");
 	if (*why) {
-		view_redo_set_state(v, ROLE_FAILED, "not compared");
+		view_repeat_set_state(v, ROLE_FAILED, "not compared");
 		text_putf(&v->sum, ROLE_FAILED, "not compared: %s", why);
 		return;
 	}
 	bool same = json_flag(o, "same", false);
 	int64_t code = json_int(json_object_get(json_object_get(o, "status"), "now"), "code", -1);
 	if (json_flag(o, "now", false)) {
-		view_redo_set_state(v, code == 0 ? ROLE_OK : ROLE_FAILED,
-				    code == 0 ? "passes" : "FAILS");
+		view_repeat_set_state(v, code == 0 ? ROLE_OK : ROLE_FAILED,
+				      code == 0 ? "passes" : "FAILS");
 		text_puts(
 			&v->sum, ROLE_DIM,
 			"on the files as they are, not as they were then: output and files are not compared");
 	} else {
-		view_redo_set_state(v, same ? ROLE_OK : ROLE_WARN, same ? "the same" : "DIFFERS");
+		view_repeat_set_state(v, same ? ROLE_OK : ROLE_WARN, same ? "the same" : "DIFFERS");
 	}
-	redone_lines(o, &lines);
+	repeat_lines(o, &lines);
 	for (const char *l = buf_cstr(&lines), *nl; (nl = strchr(l, '\n')); l = nl + 1)
 		sum_line(&v->sum, l, (size_t)(nl - l));
 }
 
-static void gather_sum(struct redo_view *v, struct source *s, const json_t *started)
+static void gather_sum(struct repeat_view *v, struct source *s, const json_t *started)
 {
 	const struct model_action *again = model_action(&s->model, v->r.again);
 	CLEANUP(buf_release) struct buf lacks = BUF_INIT;
 	if (v->r.ended) {
 		gather_end(v, s);
 	} else if (again && again->state == ACT_WAITS) {
-		view_redo_set_state(v, ROLE_HELD, "HELD");
+		view_repeat_set_state(v, ROLE_HELD, "HELD");
 		text_puts(&v->sum, ROLE_HELD, "it is pending: a opens the approval");
 	} else if (again) {
-		view_redo_set_state(v, ROLE_RUN, again->state == ACT_OVER ? "is compared" : "run");
+		view_repeat_set_state(v, ROLE_RUN,
+				      again->state == ACT_OVER ? "is compared" : "run");
 		text_puts(&v->sum, ROLE_DIM,
 			  "exit status, output and files are compared when it has ended");
 	} else {
-		view_redo_set_state(v, ROLE_DIM, v->there ? "begins" : "not run again yet");
+		view_repeat_set_state(v, ROLE_DIM, v->there ? "begins" : "not run again yet");
 		text_puts(
 			&v->sum, ROLE_DIM,
 			v->there
@@ -307,19 +308,19 @@ static void gather_sum(struct redo_view *v, struct source *s, const json_t *star
 					  : "it gets a sandbox of its own, with the files at that event"
 				: "r runs it again in a sandbox of its own");
 	}
-	redone_lacks(started, &lacks);
+	repeat_lines_lacks(started, &lacks);
 	if (lacks.len)
 		text_putf(&v->sum, ROLE_WARN, "not in the recording, so the run lacked: %s",
 			  buf_cstr(&lacks));
 }
 
-static int sum_rows(const struct redo_view *v, int rows)
+static int sum_rows(const struct repeat_view *v, int rows)
 {
 	int nr = (int)(v->sum.nr > SUM_MAX ? SUM_MAX : v->sum.nr), most = rows / 3;
 	return 1 + (nr < most ? nr : most);
 }
 
-static void place_texts(struct redo_view *v)
+static void place_texts(struct repeat_view *v)
 {
 	size_t longer = v->side[0].text.nr > v->side[1].text.nr ? 0 : 1;
 	bool live = v->r.again && !v->r.ended;
@@ -331,7 +332,7 @@ static void place_texts(struct redo_view *v)
 	v->top = (int64_t)text_clamp(v->moved ? &v->side[longer].text : t, v->top, v->rows);
 }
 
-static const char *what_runs(const struct redo_view *v)
+static const char *what_runs(const struct repeat_view *v)
 {
 	const struct side *d = v->side[0].source ? &v->side[0] : &v->side[1];
 	CLEANUP(json_release)
@@ -340,7 +341,7 @@ static const char *what_runs(const struct redo_view *v)
 }
 
 /* Replaces the message of the start; later messages stay. */
-static void view_redo_tell_end(struct redo_view *v, struct ui *ui)
+static void view_repeat_tell_end(struct repeat_view *v, struct ui *ui)
 {
 	char begun[80];
 	if (!v->asked || !v->r.ended)
@@ -351,24 +352,24 @@ static void view_redo_tell_end(struct redo_view *v, struct ui *ui)
 		ui_say(ui, v->state_role, "#%" PRIu64 " has run again: %s", v->r.of, v->state);
 }
 
-static void view_redo_recalc(void *self, struct ui *ui, struct arena *ar, int rows, int cols)
+static void view_repeat_recalc(void *self, struct ui *ui, struct arena *ar, int rows, int cols)
 {
-	struct redo_view *v = self;
+	struct repeat_view *v = self;
 	struct source *s = ui_source(ui, v->source);
 	v->arena = ar;
 	v->side[0] = v->side[1] = (struct side){ 0 };
 	v->differs = SIZE_MAX;
 	v->title = "repeat";
 	v->what = NULL;
-	view_redo_set_state(v, ROLE_DIM, "");
+	view_repeat_set_state(v, ROLE_DIM, "");
 	text_init(&v->sum, ar, cols - 1, 2, ui->grid.ascii);
 	if (!s)
 		return;
-	const struct model_redo *r = model_redo(&s->model, v->of);
+	const struct model_repeat *r = model_repeat(&s->model, v->of);
 	v->there = r && r->seq > v->after;
-	v->r = v->there ? *r : (struct model_redo){ 0 };
+	v->r = v->there ? *r : (struct model_repeat){ 0 };
 	CLEANUP(json_release) json_t *started = v->there ? source_body(s, v->r.seq) : NULL;
-	int width = view_redo_beside(v, cols) ? cols / 2 - 1 : cols - 1;
+	int width = view_repeat_beside(v, cols) ? cols / 2 - 1 : cols - 1;
 	gather_origin(v, ui, started);
 	v->side[1].source = s;
 	v->side[1].action = v->r.again;
@@ -378,7 +379,7 @@ static void view_redo_recalc(void *self, struct ui *ui, struct arena *ar, int ro
 		text_puts(&v->side[0].text, ROLE_DIM,
 			  "its session is not open here: 'sandglass out' prints its output");
 	gather_sum(v, s, started);
-	view_redo_tell_end(v, ui);
+	view_repeat_tell_end(v, ui);
 	v->rows = rows - 3 - sum_rows(v, rows);
 	v->what = what_runs(v);
 	if (!json_flag(started, "now", false))
@@ -388,7 +389,7 @@ static void view_redo_recalc(void *self, struct ui *ui, struct arena *ar, int ro
 
 /* --- paint ------------------------------------------------------------------------------------ */
 
-static void paint_side(const struct redo_view *v, struct area a, const struct side *d,
+static void paint_side(const struct repeat_view *v, struct area a, const struct side *d,
 		       const char *hint)
 {
 	int col = grid_put(a, 0, 1, ROLE_TITLE, d->head) + 2;
@@ -404,15 +405,15 @@ static void paint_side(const struct redo_view *v, struct area a, const struct si
 						  "more line", "more lines")));
 }
 
-static void view_redo_paint(const void *self, const struct ui *ui, struct area a)
+static void view_repeat_paint(const void *self, const struct ui *ui, struct area a)
 {
-	const struct redo_view *v = self;
+	const struct repeat_view *v = self;
 	int sum = sum_rows(v, a.rows);
 	struct area body = area_sub(a, 2, 0, a.rows - 2 - sum, a.cols);
 	(void)ui;
 	draw_title(a, 0, v->title, &(struct piece){ v->state_role, v->state }, 1);
 	put_rule(a, 1, NULL, ROLE_RULE, v->what);
-	if (view_redo_beside(v, a.cols)) {
+	if (view_repeat_beside(v, a.cols)) {
 		int half = a.cols / 2;
 		paint_side(v, area_sub(body, 0, 0, body.rows, half - 1), &v->side[0], NULL);
 		put_vline(body, 0, half - 1, body.rows);
@@ -427,23 +428,23 @@ static void view_redo_paint(const void *self, const struct ui *ui, struct area a
 
 /* --- verbs ------------------------------------------------------------------------------------ */
 
-static bool view_redo_scroll(struct redo_view *v, int64_t by)
+static bool view_repeat_scroll(struct repeat_view *v, int64_t by)
 {
 	v->moved = true;
 	v->top += by;
 	return true;
 }
 
-static bool to_difference(struct redo_view *v, struct ui *ui)
+static bool to_difference(struct repeat_view *v, struct ui *ui)
 {
 	if (v->differs == SIZE_MAX)
 		ui_say(ui, ROLE_DIM, "no difference so far");
 	else
-		view_redo_scroll(v, (int64_t)v->differs - v->rows / 2 - v->top);
+		view_repeat_scroll(v, (int64_t)v->differs - v->rows / 2 - v->top);
 	return true;
 }
 
-static bool view_redo_approve(const struct redo_view *v, struct ui *ui)
+static bool view_repeat_approve(const struct repeat_view *v, struct ui *ui)
 {
 	const struct source *s = ui_source(ui, v->source);
 	const struct model_action *act = s ? model_action(&s->model, v->r.again) : NULL;
@@ -453,35 +454,35 @@ static bool view_redo_approve(const struct redo_view *v, struct ui *ui)
 	return true;
 }
 
-static bool view_redo_again(const struct redo_view *v, struct ui *ui)
+static bool view_repeat_again(const struct repeat_view *v, struct ui *ui)
 {
 	if (v->there && !v->r.ended)
 		ui_say(ui, ROLE_DIM, "it runs");
 	else if (v->there && !v->r.here)
 		ui_say(ui, ROLE_DIM, "it belongs to another session: run sandglass repeat");
 	else
-		redo_ask(ui, &(struct subject){ .source = v->source,
-						.action = v->there ? v->r.of : v->of });
+		repeat_ask(ui, &(struct subject){ .source = v->source,
+						  .action = v->there ? v->r.of : v->of });
 	return true;
 }
 
-static bool view_redo_verb(void *self, struct ui *ui, enum verb verb)
+static bool view_repeat_verb(void *self, struct ui *ui, enum verb verb)
 {
-	struct redo_view *v = self;
+	struct repeat_view *v = self;
 	int page = v->rows / 2 > 0 ? v->rows / 2 : 1;
 	switch ((int)verb) {
 	case VERB_UP:
-		return view_redo_scroll(v, -1);
+		return view_repeat_scroll(v, -1);
 	case VERB_DOWN:
-		return view_redo_scroll(v, 1);
+		return view_repeat_scroll(v, 1);
 	case VERB_PAGE_UP:
-		return view_redo_scroll(v, -page);
+		return view_repeat_scroll(v, -page);
 	case VERB_PAGE_DOWN:
-		return view_redo_scroll(v, page);
+		return view_repeat_scroll(v, page);
 	case VERB_FIRST:
-		return view_redo_scroll(v, INT32_MIN);
+		return view_repeat_scroll(v, INT32_MIN);
 	case VERB_LAST:
-		return view_redo_scroll(v, INT32_MAX);
+		return view_repeat_scroll(v, INT32_MAX);
 	case VERB_FOLLOW:
 		v->moved = !v->moved;
 		return true;
@@ -495,29 +496,29 @@ static bool view_redo_verb(void *self, struct ui *ui, enum verb verb)
 	case VERB_ZOOM:
 		v->zoom = !v->zoom && ui->grid.cols >= WIDE_COLS;
 		ui_say(ui, ROLE_DIM,
-		       view_redo_beside(v, ui->grid.cols) ? "both runs"
-							  : "one of the two: Tab goes over");
+		       view_repeat_beside(v, ui->grid.cols) ? "both runs"
+							    : "one of the two: Tab goes over");
 		return true;
 	case VERB_APPROVE:
-		return view_redo_approve(v, ui);
-	case VERB_REDO:
-		return view_redo_again(v, ui);
+		return view_repeat_approve(v, ui);
+	case VERB_REPEAT:
+		return view_repeat_again(v, ui);
 	default:
 		return false;
 	}
 }
 
-static void view_redo_subject(const void *self, const struct ui *ui, struct subject *out)
+static void view_repeat_subject(const void *self, const struct ui *ui, struct subject *out)
 {
-	const struct redo_view *v = self;
+	const struct repeat_view *v = self;
 	(void)ui;
 	*out = (struct subject){ .source = v->source, .action = v->r.again ? v->r.again : v->of };
 }
 
 /* Both outputs, one after the other, and how they compare. */
-static void view_redo_as_text(const void *self, struct ui *ui, struct buf *out)
+static void view_repeat_as_text(const void *self, struct ui *ui, struct buf *out)
 {
-	const struct redo_view *v = self;
+	const struct repeat_view *v = self;
 	(void)ui;
 	for (size_t i = 0; i < ARRAY_LEN(v->side); i++) {
 		buf_printf(out, "%s  %s\n", v->side[i].head ? v->side[i].head : "",
@@ -527,35 +528,35 @@ static void view_redo_as_text(const void *self, struct ui *ui, struct buf *out)
 	text_plain(&v->sum, false, out);
 }
 
-static void view_redo_look(const void *self, const struct ui *ui, struct looked *out)
+static void view_repeat_look(const void *self, const struct ui *ui, struct looked *out)
 {
-	const struct redo_view *v = self;
+	const struct repeat_view *v = self;
 	*out = (struct looked){
 		.what = LOOK_TEXT,
 		.source = v->source,
 		.at = (uint64_t)v->top,
-		.text = &v->side[view_redo_beside(v, ui->grid.cols) || v->now].text
+		.text = &v->side[view_repeat_beside(v, ui->grid.cols) || v->now].text
 	};
 }
 
-static void view_redo_go(void *self, struct ui *ui, uint64_t to)
+static void view_repeat_go(void *self, struct ui *ui, uint64_t to)
 {
-	struct redo_view *v = self;
+	struct repeat_view *v = self;
 	(void)ui;
 	v->moved = true;
 	v->top = (int64_t)to;
 }
 
-const struct view_ops view_redo = {
+const struct view_ops view_repeat = {
 	.name = "repeat",
-	.where = IN_REDO,
-	.size = sizeof(struct redo_view),
-	.open = view_redo_open_view,
-	.recalc = view_redo_recalc,
-	.paint = view_redo_paint,
-	.verb = view_redo_verb,
-	.text = view_redo_as_text,
-	.subject = view_redo_subject,
-	.look = view_redo_look,
-	.go = view_redo_go,
+	.where = IN_REPEAT,
+	.size = sizeof(struct repeat_view),
+	.open = view_repeat_open_view,
+	.recalc = view_repeat_recalc,
+	.paint = view_repeat_paint,
+	.verb = view_repeat_verb,
+	.text = view_repeat_as_text,
+	.subject = view_repeat_subject,
+	.look = view_repeat_look,
+	.go = view_repeat_go,
 };

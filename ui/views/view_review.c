@@ -47,11 +47,11 @@ enum part_choice review_choice(struct review *v, const struct part *p)
 }
 
 /* A second run's box: nobody works in it. */
-static bool of_redo(const struct model *m, uint64_t box)
+static bool of_repeat(const struct model *m, uint64_t box)
 {
-	for (size_t i = 0; i < m->nr_redos; i++) {
+	for (size_t i = 0; i < m->nr_repeats; i++) {
 		const struct model_action *again =
-			m->redo[i].again ? model_action(m, m->redo[i].again) : NULL;
+			m->repeat[i].again ? model_action(m, m->repeat[i].again) : NULL;
 		if (again && again->box == box)
 			return true;
 	}
@@ -64,7 +64,7 @@ static uint64_t view_review_box_of(const struct review *v, const struct model *m
 	const struct model_agent *a = model_agent(m, v->agent ? v->agent : act ? act->agent : 0);
 	uint64_t box = act && act->box ? act->box : a && a->box ? a->box : 0;
 	for (size_t i = m->nr_boxes; !box && i > 0; i--)
-		box = of_redo(m, m->box[i - 1].id) ? 0 : m->box[i - 1].id;
+		box = of_repeat(m, m->box[i - 1].id) ? 0 : m->box[i - 1].id;
 	return box;
 }
 

@@ -154,12 +154,12 @@ static void session_ended(struct watch *w)
 /* Where the new session leaves the old one; 0: there is nothing new to do. */
 static uint64_t run_watch_parting(struct watch *w, const struct buf *text, struct err *err)
 {
-	struct rerun_result r;
+	struct simulation_result r;
 	struct session *s;
 	uint64_t at = 0;
 	if (session_open(&s, w->sp.path, err) < 0)
 		return 0;
-	if (rerun_session(s, text, &r, err) < 0) {
+	if (simulate_session(s, text, &r, err) < 0) {
 		session_close(&s);
 		return 0;
 	}
@@ -171,7 +171,7 @@ static uint64_t run_watch_parting(struct watch *w, const struct buf *text, struc
 		at = r.event;
 	else
 		run_watch_say(w, "saved: it asks for the same; nothing to do");
-	rerun_result_release(&r);
+	simulation_result_release(&r);
 	session_close(&s);
 	return at;
 }

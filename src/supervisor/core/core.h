@@ -55,9 +55,9 @@ struct super {
 	void (*box_snapshot)(struct super *s, uint64_t box, uint64_t action);
 	struct agent *agent;
 	size_t nr_agents, cap_agents;
-	struct preview *preview;      /* preview.c */
+	struct dry_run *dry_runs;     /* dry_run.c */
 	struct own_shell *own_shells; /* super_shell.c */
-	struct redo *redo;	      /* redo.c */
+	struct repeat *repeat;	      /* repeat.c */
 	struct mcp_inbox *mcp;	      /* mcp_inbox.c; NULL while nobody asks */
 	struct web *web;	      /* src/web; NULL before it is first used */
 	struct otlp_live *otlp;	      /* otlp_live.c; NULL when nobody collects */

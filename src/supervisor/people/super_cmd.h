@@ -45,7 +45,7 @@ int cmd_rollback(struct ask_for *a, json_t *out, struct err *err);
 int cmd_undo(struct ask_for *a, json_t *out, struct err *err);
 int cmd_dry_run(struct ask_for *a, json_t *out, struct err *err);
 int cmd_apply(struct ask_for *a, json_t *out, struct err *err);
-int cmd_redo_here(struct ask_for *a, json_t *out, struct err *err);
+int cmd_repeat_here(struct ask_for *a, json_t *out, struct err *err);
 
 /* --- super_shell.c: likewise; input also of other programs of a box --- */
 int cmd_open_shell(struct ask_for *a, json_t *out, struct err *err);

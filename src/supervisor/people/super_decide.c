@@ -210,7 +210,7 @@ int cmd_waivers(struct ask_for *a, json_t *out, struct err *err)
 	if (command_args_id(command_args_word(a, 0), &id, err) < 0)
 		return -1;
 	json_put(out, "proposals", gate_waiver_proposals(a->s->gate, id));
-	json_put(out, "hosts", gate_waiver_hosts(a->s->gate, id, preview_hosts(a->s, id)));
+	json_put(out, "hosts", gate_waiver_hosts(a->s->gate, id, dry_run_hosts(a->s, id)));
 	if (!pattern)
 		return 0;
 	if (rule && strcmp(rule, "allow") != 0 && strcmp(rule, "deny") != 0)

@@ -12,7 +12,7 @@
 
 enum { QUIET_POLL_MS = 20, QUIET_TRIES = 250 };
 
-static void preview_put_hash(json_t *o, const char *key, const struct hash *h)
+static void dry_run_put_hash(json_t *o, const char *key, const struct hash *h)
 {
 	CLEANUP(buf_release) struct buf hex = BUF_INIT;
 	hex_append(&hex, h->b, HASH_LEN);
@@ -51,7 +51,7 @@ static void remove_later(struct super *s, char *dir)
 	loop_job_run(s->loop, remove_work, remove_done, r);
 }
 
-void previews_clear(const char *state_dir)
+void dry_runs_clear(const char *state_dir)
 {
 	DIR *d = opendir(state_dir);
 	const struct dirent *e;
@@ -69,24 +69,24 @@ void previews_clear(const char *state_dir)
 
 /* --- the list --- */
 
-static struct preview *preview_of_action(const struct super *s, uint64_t action)
+static struct dry_run *dry_run_of_action(const struct super *s, uint64_t action)
 {
-	struct preview *found = NULL;
-	for (struct preview *p = s->preview; p; p = p->next)
+	struct dry_run *found = NULL;
+	for (struct dry_run *p = s->dry_runs; p; p = p->next)
 		if (p->action == action && (!found || p->seq > found->seq))
 			found = p;
 	return found;
 }
 
-const json_t *preview_hosts(const struct super *s, uint64_t action)
+const json_t *dry_run_hosts(const struct super *s, uint64_t action)
 {
-	const struct preview *p = preview_of_action(s, action);
-	return p && p->stage == PREVIEW_OVER ? p->hosts : NULL;
+	const struct dry_run *p = dry_run_of_action(s, action);
+	return p && p->stage == DRY_RUN_OVER ? p->hosts : NULL;
 }
 
-static void preview_free(struct preview *p)
+static void dry_run_free(struct dry_run *p)
 {
-	for (struct preview **at = &p->s->preview; *at; at = &(*at)->next)
+	for (struct dry_run **at = &p->s->dry_runs; *at; at = &(*at)->next)
 		if (*at == p) {
 			*at = p->next;
 			break;
@@ -114,7 +114,7 @@ static void preview_free(struct preview *p)
 	free(p);
 }
 
-void preview_drop(struct preview *p, const char *why)
+void dry_run_drop(struct dry_run *p, const char *why)
 {
 	json_t *body = json_object();
 	json_put_int(body, "preview", (int64_t)p->seq);
@@ -124,12 +124,12 @@ void preview_drop(struct preview *p, const char *why)
 			   body);
 	if (p->dir)
 		remove_later(p->s, take(&p->dir));
-	preview_free(p);
+	dry_run_free(p);
 }
 
 /* --- the end --- */
 
-static json_t *preview_reasons(const struct preview *p)
+static json_t *dry_run_reasons(const struct dry_run *p)
 {
 	const struct {
 		bool is;
@@ -152,7 +152,7 @@ static json_t *preview_reasons(const struct preview *p)
 	return list;
 }
 
-static json_t *ended_body(struct preview *p)
+static json_t *ended_body(struct dry_run *p)
 {
 	json_t *b = json_object(), *trees = json_array(), *net = json_object();
 	for (size_t i = 0; i < p->nr_layers; i++)
@@ -177,24 +177,24 @@ static json_t *ended_body(struct preview *p)
 		json_put_int(b, "more", p->more);
 	json_put_int(b, "added", p->added);
 	json_put_int(b, "removed", p->removed);
-	preview_put_hash(b, "before", &p->before);
-	preview_put_hash(b, "intent", &p->intent);
+	dry_run_put_hash(b, "before", &p->before);
+	dry_run_put_hash(b, "intent", &p->intent);
 	json_put_int(net, "refused", p->refused);
 	json_put_int(net, "names", p->names);
 	json_put_int(net, "local", p->local);
 	json_put(net, "hosts", p->hosts ? json_incref(p->hosts) : json_array());
 	json_put(b, "net", net);
 	json_put_int(b, "tmp", p->tmp);
-	json_put(b, "incomplete", preview_reasons(p));
+	json_put(b, "incomplete", dry_run_reasons(p));
 	if (p->flooded)
 		json_put_flag(b, "cut", true);
 	return b;
 }
 
-static void record_trees(struct preview *p)
+static void record_trees(struct dry_run *p)
 {
 	for (size_t i = 0; i < p->nr_layers; i++) {
-		struct preview_layer *ly = &p->layer[i];
+		struct dry_run_layer *ly = &p->layer[i];
 		if (!ly->body)
 			continue;
 		json_put_int(ly->body, "preview", (int64_t)p->seq);
@@ -231,7 +231,7 @@ static void answer_now(void *self)
 }
 
 /* Lets the sandbox continue, then answers the caller once the end is committed. */
-static void preview_let_go(struct preview *p)
+static void dry_run_let_go(struct dry_run *p)
 {
 	struct super *s = p->s;
 	boxes_pin(s->boxes, p->box, false);
@@ -247,7 +247,7 @@ static void preview_let_go(struct preview *p)
 	super_maybe_finish(s);
 }
 
-void preview_closed(struct preview *p)
+void dry_run_closed(struct dry_run *p)
 {
 	struct super *s = p->s;
 	if (p->cancelled)
@@ -264,65 +264,65 @@ void preview_closed(struct preview *p)
 		record_barrier(s->record, seq, answer_now, a);
 	}
 	json_decref(body);
-	p->stage = PREVIEW_OVER;
-	preview_let_go(p);
+	p->stage = DRY_RUN_OVER;
+	dry_run_let_go(p);
 	if (good && p->t && gate_action(s->gate, p->action))
 		return;
 	if (p->dir)
 		remove_later(s, take(&p->dir));
-	preview_free(p);
+	dry_run_free(p);
 }
 
-static void preview_fail(struct preview *p, const struct err *err)
+static void dry_run_fail(struct dry_run *p, const struct err *err)
 {
 	p->err = *err;
 	p->end = "failed";
-	preview_closed(p);
+	dry_run_closed(p);
 }
 
 /* --- the beginning --- */
 
-static void preview_look_work(struct tree_job *j)
+static void dry_run_look_work(struct tree_job *j)
 {
-	struct preview *p = j->data;
+	struct dry_run *p = j->data;
 	tree_take(j->t, &p->taken, &j->err);
-	if (j->err.code != ERR_NONE || preview_hash(j->t, &p->before, &j->err) < 0)
+	if (j->err.code != ERR_NONE || dry_run_hash(j->t, &p->before, &j->err) < 0)
 		return; /* look_done tells */
 }
 
 /* The box is frozen, and what its files are is known. */
 static void look_hold(struct tree_job *j)
 {
-	struct preview *p = j->data;
+	struct dry_run *p = j->data;
 	p->job = j;
 	tree_record(j->t, &p->taken);
 	if (p->cancelled)
-		preview_closed(p);
+		dry_run_closed(p);
 	else
-		preview_open(p);
+		dry_run_open(p);
 }
 
-static void preview_look_done(struct tree_job *j)
+static void dry_run_look_done(struct tree_job *j)
 {
-	struct preview *p = j->data;
+	struct dry_run *p = j->data;
 	if (!p) /* held and released */
 		return;
 	tree_record(j->t, &p->taken);
 	if (j->err.code == ERR_NONE)
 		err_set(&j->err, ERR_CLOSED, "the sandbox is closed");
-	preview_fail(p, &j->err);
+	dry_run_fail(p, &j->err);
 }
 
-static void preview_look(struct preview *p)
+static void dry_run_look(struct dry_run *p)
 {
 	struct tree_job *j = NEW(struct tree_job);
-	*j = (struct tree_job){ .work = preview_look_work,
+	*j = (struct tree_job){ .work = dry_run_look_work,
 				.hold = look_hold,
-				.done = preview_look_done,
+				.done = dry_run_look_done,
 				.freeze = true,
 				.always = true,
 				.data = p };
-	p->stage = PREVIEW_LOOKING;
+	p->stage = DRY_RUN_LOOKING;
 	p->taken = (struct taken){ .why = "background", .cause = p->seq };
 	boxes_pin(p->s->boxes, p->box, true);
 	tree_job_add(p->t, j);
@@ -330,20 +330,20 @@ static void preview_look(struct preview *p)
 
 static void wait_quiet(void *self)
 {
-	struct preview *p = self;
+	struct dry_run *p = self;
 	struct err err = ERR_INIT;
-	p->stage = PREVIEW_QUIET;
+	p->stage = DRY_RUN_QUIET;
 	if (p->cancelled || !p->t) {
 		loop_timer_free(&p->timer);
 		p->cancelled = true;
-		preview_closed(p);
+		dry_run_closed(p);
 	} else if (gate_box_quiet(p->s->gate, p->box)) {
 		loop_timer_free(&p->timer);
-		preview_look(p);
+		dry_run_look(p);
 	} else if (++p->quiet_tries > QUIET_TRIES) {
 		loop_timer_free(&p->timer);
 		err_set(&err, ERR_BUSY, "the sandbox is busy with its files\nTry again.");
-		preview_fail(p, &err);
+		dry_run_fail(p, &err);
 	} else {
 		if (!p->timer)
 			p->timer = loop_timer_new(p->s->loop, wait_quiet, p);
@@ -352,15 +352,15 @@ static void wait_quiet(void *self)
 }
 
 /* preview.started is on the disk. */
-static void preview_on_barrier(void *self)
+static void dry_run_on_barrier(void *self)
 {
-	struct preview *p = self;
+	struct dry_run *p = self;
 	p->locked = true;
 	gate_box_lock(p->s->gate, p->box, true);
 	wait_quiet(p);
 }
 
-static void take_spec(struct preview *p, const struct action_spec *spec)
+static void take_spec(struct dry_run *p, const struct action_spec *spec)
 {
 	p->kind = spec->kind;
 	p->agent = spec->agent;
@@ -374,7 +374,7 @@ static void take_spec(struct preview *p, const struct action_spec *spec)
 	p->pty = json_flag(spec->args, "pty", false);
 }
 
-static void name_layers(struct preview *p)
+static void name_layers(struct dry_run *p)
 {
 	p->nr_layers = p->t->nr_layers + 1;
 	p->layer = mem_calloc(p->nr_layers, sizeof(*p->layer));
@@ -383,13 +383,13 @@ static void name_layers(struct preview *p)
 	p->layer[p->t->nr_layers].name = mem_strdup(":home");
 }
 
-static uint64_t record_started(const struct preview *p)
+static uint64_t record_started(const struct dry_run *p)
 {
 	json_t *body = json_object();
 	json_put_int(body, "of", (int64_t)p->action);
-	preview_put_hash(body, "intent", &p->intent);
+	dry_run_put_hash(body, "intent", &p->intent);
 	json_put_str(body, "how", p->copy ? "copy" : "overlay");
-	json_put_int(body, "limit_us", PREVIEW_LIMIT_MS * 1000);
+	json_put_int(body, "limit_us", DRY_RUN_LIMIT_MS * 1000);
 	json_put(body, "who", json_incref(p->who));
 	return record_append_json(p->s->record, EV_PREVIEW_STARTED, p->action, p->agent, p->box,
 				  p->action, body);
@@ -416,7 +416,7 @@ static int can_be_tried(struct super *s, const struct trees *t, struct err *err)
 	return 0;
 }
 
-static int preview_check(struct super *s, uint64_t id, struct action **a_out, struct trees **t_out,
+static int dry_run_check(struct super *s, uint64_t id, struct action **a_out, struct trees **t_out,
 			 struct err *err)
 {
 	struct action *a = gate_action(s->gate, id);
@@ -438,8 +438,8 @@ static int preview_check(struct super *s, uint64_t id, struct action **a_out, st
 	if (record_state(s->record) != RECORD_OK)
 		return err_set(err, ERR_BUSY,
 			       "the session file can't be written: no dry run started");
-	const struct preview *old = preview_of_action(s, id);
-	if (old && old->stage != PREVIEW_OVER)
+	const struct dry_run *old = dry_run_of_action(s, id);
+	if (old && old->stage != DRY_RUN_OVER)
 		return err_set(err, ERR_BUSY, "a dry run of #%" PRIu64 " is running", id);
 	if (old && old->promoting)
 		return err_set(err, ERR_BUSY, "the dry run of #%" PRIu64 " is being applied", id);
@@ -448,18 +448,18 @@ static int preview_check(struct super *s, uint64_t id, struct action **a_out, st
 	return 0;
 }
 
-int preview_begin(const struct tree_request *rq, uint64_t id, struct err *err)
+int dry_run_begin(const struct tree_request *rq, uint64_t id, struct err *err)
 {
 	struct super *s = rq->s;
 	struct action *a = NULL;
 	struct trees *t = NULL;
-	if (preview_check(s, id, &a, &t, err) < 0)
+	if (dry_run_check(s, id, &a, &t, err) < 0)
 		return -1;
-	struct preview *old = preview_of_action(s, id);
+	struct dry_run *old = dry_run_of_action(s, id);
 	if (old)
-		preview_drop(old, "another one begins");
-	struct preview *p = NEW(struct preview);
-	*p = (struct preview){ .s = s,
+		dry_run_drop(old, "another one begins");
+	struct dry_run *p = NEW(struct dry_run);
+	*p = (struct dry_run){ .s = s,
 			       .t = t,
 			       .action = id,
 			       .box = action_spec(a)->box,
@@ -476,59 +476,59 @@ int preview_begin(const struct tree_request *rq, uint64_t id, struct err *err)
 	p->seq = record_started(p);
 	CLEANUP(free_ptr) char *name = mem_printf(".preview-%" PRIu64, p->seq);
 	p->dir = path_join(s->state_dir, name);
-	p->next = s->preview;
-	s->preview = p;
+	p->next = s->dry_runs;
+	s->dry_runs = p;
 	s->background++;
-	record_barrier(s->record, p->seq, preview_on_barrier, p);
+	record_barrier(s->record, p->seq, dry_run_on_barrier, p);
 	return 0;
 }
 
 /* --- what happens meanwhile --- */
 
-void preview_unheld(struct super *s, uint64_t action)
+void dry_run_unheld(struct super *s, uint64_t action)
 {
-	for (struct preview *p = s->preview, *next; p; p = next) {
+	for (struct dry_run *p = s->dry_runs, *next; p; p = next) {
 		next = p->next;
 		if (p->action != action || p->promoting)
 			continue;
-		if (p->stage == PREVIEW_OVER)
-			preview_drop(p, "the action is decided");
+		if (p->stage == DRY_RUN_OVER)
+			dry_run_drop(p, "the action is decided");
 		else
-			preview_cut(p);
+			dry_run_cut(p);
 	}
 }
 
-void preview_box_gone(struct super *s, uint64_t box)
+void dry_run_box_gone(struct super *s, uint64_t box)
 {
-	for (struct preview *p = s->preview, *next; p; p = next) {
+	for (struct dry_run *p = s->dry_runs, *next; p; p = next) {
 		next = p->next;
 		if (p->box != box)
 			continue;
 		/* a held job keeps it alive */
-		p->t = p->stage >= PREVIEW_LOOKING && p->stage < PREVIEW_OVER ? p->t : NULL;
-		if (p->stage == PREVIEW_OVER && !p->promoting)
-			preview_drop(p, "its sandbox has ended");
-		else if (p->stage != PREVIEW_OVER)
-			preview_cut(p);
+		p->t = p->stage >= DRY_RUN_LOOKING && p->stage < DRY_RUN_OVER ? p->t : NULL;
+		if (p->stage == DRY_RUN_OVER && !p->promoting)
+			dry_run_drop(p, "its sandbox has ended");
+		else if (p->stage != DRY_RUN_OVER)
+			dry_run_cut(p);
 	}
 }
 
-void previews_stop(struct super *s)
+void dry_runs_stop(struct super *s)
 {
-	for (struct preview *p = s->preview; p; p = p->next)
-		if (p->stage != PREVIEW_OVER)
-			preview_cut(p);
+	for (struct dry_run *p = s->dry_runs; p; p = p->next)
+		if (p->stage != DRY_RUN_OVER)
+			dry_run_cut(p);
 }
 
-void previews_free(struct super *s)
+void dry_runs_free(struct super *s)
 {
-	while (s->preview) {
-		struct preview *p = s->preview;
+	while (s->dry_runs) {
+		struct dry_run *p = s->dry_runs;
 		struct err err = ERR_INIT;
 		record_barrier_forget(s->record, p);
 		loop_timer_free(&p->timer);
 		if (p->dir && dir_remove(p->dir, &err) < 0 && err.code != ERR_NOENT)
 			fprintf(stderr, "sandglass: %s\n", err.text);
-		preview_free(p);
+		dry_run_free(p);
 	}
 }

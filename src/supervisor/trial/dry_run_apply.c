@@ -1,4 +1,4 @@
-/* A decision: the action ends as its preview did, and the box's files get exactly the difference
+/* A decision: the action ends as its dry run did, and the box's files get exactly the difference
  * that it made. */
 #include <fcntl.h>
 #include <inttypes.h>
@@ -11,7 +11,7 @@
 #include "base/fd.h"
 
 struct promoting {
-	struct preview *p;
+	struct dry_run *p;
 	struct action *action; /* NULL: only whether it could be */
 	struct tree_request rq;
 	json_t *who;
@@ -30,7 +30,7 @@ static void promoting_free(struct promoting *pr)
 
 /* --- worker --- */
 
-static int preview_promote_load(struct trees *t, uint64_t seq, struct ws_view *v, struct err *err)
+static int dry_run_apply_load(struct trees *t, uint64_t seq, struct ws_view *v, struct err *err)
 {
 	CLEANUP(arena_release) struct arena a = ARENA_INIT;
 	struct ws_store st;
@@ -46,23 +46,23 @@ static int preview_promote_load(struct trees *t, uint64_t seq, struct ws_view *v
 }
 
 /* Contents kept only as a hash are still in the removed layer's directories. */
-static int upper_of(const struct preview *p, size_t i)
+static int upper_of(const struct dry_run *p, size_t i)
 {
 	return p->layer[i].upper
 		       ? open(p->layer[i].upper, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
 		       : -1;
 }
 
-static int preview_promote_layer(struct promoting *pr, struct trees *t, size_t i, bool apply,
-				 struct err *err)
+static int dry_run_apply_layer(struct promoting *pr, struct trees *t, size_t i, bool apply,
+			       struct err *err)
 {
-	struct preview *p = pr->p;
+	struct dry_run *p = pr->p;
 	struct ws_view none = WS_VIEW_INIT, view = WS_VIEW_INIT;
 	struct ws_diff d = WS_DIFF_INIT;
 	struct ws_plan plan = WS_PLAN_INIT;
 	struct ws_store st;
 	CLEANUP(fd_close) int upper = upper_of(p, i);
-	int rc = preview_promote_load(t, p->layer[i].seq, &view, err);
+	int rc = dry_run_apply_load(t, p->layer[i].seq, &view, err);
 	if (rc == 0)
 		rc = ws_diff_views(&d, &none, &view, false, NULL, err);
 	if (rc == 0)
@@ -83,13 +83,13 @@ static int preview_promote_layer(struct promoting *pr, struct trees *t, size_t i
 	return rc;
 }
 
-static void preview_promote_work(struct tree_job *j)
+static void dry_run_apply_work(struct tree_job *j)
 {
 	struct promoting *pr = j->data;
-	struct preview *p = pr->p;
+	struct dry_run *p = pr->p;
 	struct hash now;
 	tree_take(j->t, &pr->taken, &j->err);
-	if (j->err.code != ERR_NONE || preview_hash(j->t, &now, &j->err) < 0)
+	if (j->err.code != ERR_NONE || dry_run_hash(j->t, &now, &j->err) < 0)
 		return;
 	if (!hash_eq(&now, &p->before)) {
 		err_set(&j->err, ERR_INVALID,
@@ -103,38 +103,38 @@ static void preview_promote_work(struct tree_job *j)
 		pr->nr_ops = 0;
 		for (size_t i = 0; i < p->nr_layers; i++)
 			if (p->layer[i].seq &&
-			    preview_promote_layer(pr, j->t, i, pass == 1, &j->err) < 0)
+			    dry_run_apply_layer(pr, j->t, i, pass == 1, &j->err) < 0)
 				return;
 	}
 }
 
 /* --- bringing it about --- */
 
-static bool preview_promote_replay(void *self, int stream, int64_t ts_us, const void *bytes,
-				   size_t len)
+static bool dry_run_apply_replay(void *self, int stream, int64_t ts_us, const void *bytes,
+				 size_t len)
 {
 	(void)ts_us;
 	action_output(self, (enum record_stream)stream, bytes, len);
 	return true;
 }
 
-static void replay_output(struct action *a, const struct preview *p)
+static void replay_output(struct action *a, const struct dry_run *p)
 {
 	struct session *read;
 	struct err err = ERR_INIT;
 	if (session_open(&read, record_path(p->s->record), &err) < 0)
 		return;
 	CLEANUP(buf_release) struct buf pty = BUF_INIT;
-	if (session_output_each(read, p->seq, preview_promote_replay, a, &err) == 0 && p->pty &&
-	    session_output(read, p->seq, STREAM_PTY, 0, PREVIEW_OUTPUT_MAX, &pty, &err) == 0 &&
+	if (session_output_each(read, p->seq, dry_run_apply_replay, a, &err) == 0 && p->pty &&
+	    session_output(read, p->seq, STREAM_PTY, 0, DRY_RUN_OUTPUT_MAX, &pty, &err) == 0 &&
 	    pty.len)
 		action_output(a, STREAM_PTY, pty.data, pty.len);
 	session_close(&read);
 }
 
-static void preview_promote_record_done(const struct promoting *pr, const struct err *err)
+static void dry_run_apply_record_done(const struct promoting *pr, const struct err *err)
 {
-	const struct preview *p = pr->p;
+	const struct dry_run *p = pr->p;
 	json_t *body = json_object();
 	json_put_int(body, "to", (int64_t)p->seq);
 	json_put_str(body, "how", "promote");
@@ -145,13 +145,13 @@ static void preview_promote_record_done(const struct promoting *pr, const struct
 			   body);
 }
 
-static void preview_promote_applied(struct tree_job *j)
+static void dry_run_apply_over(struct tree_job *j)
 {
 	struct promoting *pr = j->data;
-	struct preview *p = pr->p;
+	struct dry_run *p = pr->p;
 	struct action *a = pr->action;
 	tree_record(j->t, &pr->taken);
-	preview_promote_record_done(pr, &j->err);
+	dry_run_apply_record_done(pr, &j->err);
 	if (j->err.code != ERR_NONE) {
 		action_fail(a, &j->err);
 	} else {
@@ -167,18 +167,18 @@ static void preview_promote_applied(struct tree_job *j)
 		action_ended(a, END_OK, body);
 	}
 	promoting_free(pr);
-	preview_drop(p, "it was applied");
+	dry_run_drop(p, "it was applied");
 }
 
-static void preview_promote_start(void *self, struct action *a)
+static void dry_run_apply_start(void *self, struct action *a)
 {
-	struct preview *p = self;
+	struct dry_run *p = self;
 	struct trees *t = super_box_trees(p->s, p->box);
 	struct err err = ERR_INIT;
 	if (!t) {
 		err_set(&err, ERR_CLOSED, "its sandbox has ended");
 		action_fail(a, &err);
-		preview_drop(p, "its sandbox has ended");
+		dry_run_drop(p, "its sandbox has ended");
 		return;
 	}
 	struct promoting *pr = NEW(struct promoting);
@@ -186,15 +186,15 @@ static void preview_promote_start(void *self, struct action *a)
 				  .action = a,
 				  .taken = { .why = "background", .cause = p->action } };
 	struct tree_job *j = NEW(struct tree_job);
-	*j = (struct tree_job){ .work = preview_promote_work,
-				.done = preview_promote_applied,
+	*j = (struct tree_job){ .work = dry_run_apply_work,
+				.done = dry_run_apply_over,
 				.freeze = true,
 				.always = true,
 				.data = pr };
 	tree_job_add(t, j);
 }
 
-static void preview_promote_cancel(void *self, struct action *a, const char *how)
+static void dry_run_apply_cancel(void *self, struct action *a, const char *how)
 {
 	(void)self; /* half of a difference helps no user: it runs to its end */
 	(void)a;
@@ -203,16 +203,16 @@ static void preview_promote_cancel(void *self, struct action *a, const char *how
 
 /* --- may it be? --- */
 
-static void preview_promote_checked(struct tree_job *j)
+static void dry_run_apply_checked(struct tree_job *j)
 {
 	struct promoting *pr = j->data;
-	struct preview *p = pr->p;
+	struct dry_run *p = pr->p;
 	struct super *s = p->s;
 	struct err err = j->err;
 	tree_record(j->t, &pr->taken);
 	p->effector = (struct effector){ .name = "promote",
-					 .start = preview_promote_start,
-					 .cancel = preview_promote_cancel,
+					 .start = dry_run_apply_start,
+					 .cancel = dry_run_apply_cancel,
 					 .self = p };
 	const struct decide d = { .action = p->action,
 				  .decision = DECIDE_APPROVE,
@@ -236,16 +236,16 @@ static void preview_promote_checked(struct tree_job *j)
 	p->promoting = done;
 	const struct action *a = done ? NULL : gate_action(s->gate, p->action);
 	if (!done && (!a || action_state(a) != ACTION_HELD))
-		preview_drop(p, "the action is decided");
+		dry_run_drop(p, "the action is decided");
 }
 
-int preview_promote(const struct tree_request *rq, uint64_t id, const char *message,
-		    const struct hash *intent, struct err *err)
+int dry_run_apply(const struct tree_request *rq, uint64_t id, const char *message,
+		  const struct hash *intent, struct err *err)
 {
 	struct super *s = rq->s;
 	const struct action *a = gate_action(s->gate, id);
-	struct preview *p = NULL;
-	for (struct preview *q = s->preview; q; q = q->next)
+	struct dry_run *p = NULL;
+	for (struct dry_run *q = s->dry_runs; q; q = q->next)
 		if (q->action == id && (!p || q->seq > p->seq))
 			p = q;
 	if (!a || action_state(a) != ACTION_HELD)
@@ -255,7 +255,7 @@ int preview_promote(const struct tree_request *rq, uint64_t id, const char *mess
 			       "no dry run of #%" PRIu64 " to apply; run 'dry-run %" PRIu64
 			       "' first",
 			       id, id);
-	if (p->stage != PREVIEW_OVER || p->promoting)
+	if (p->stage != DRY_RUN_OVER || p->promoting)
 		return err_set(err, ERR_BUSY, "the dry run of #%" PRIu64 " is still running", id);
 	if (!hash_eq(action_intent(a), &p->intent))
 		return err_set(err, ERR_INVALID,
@@ -274,8 +274,8 @@ int preview_promote(const struct tree_request *rq, uint64_t id, const char *mess
 				  .intent = *intent,
 				  .taken = { .why = "background", .cause = p->seq } };
 	struct tree_job *j = NEW(struct tree_job);
-	*j = (struct tree_job){ .work = preview_promote_work,
-				.done = preview_promote_checked,
+	*j = (struct tree_job){ .work = dry_run_apply_work,
+				.done = dry_run_apply_checked,
 				.freeze = true,
 				.always = true,
 				.data = pr };

@@ -1,4 +1,4 @@
-/* The second box of a preview: opened on the frozen files, run in, asked, looked at, closed. */
+/* The second box of a dry run: opened on the frozen files, run in, asked, looked at, closed. */
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,48 +13,48 @@
 
 enum { PROXY_PORT = 3128, ASK_MS = 2000, ASK_MAX = 64 << 10, FLOOD_POLL_MS = 5, SCOPE_ABI = 6 };
 
-static void walk_over(struct preview *p);
+static void walk_over(struct dry_run *p);
 
 /* --- closing --- */
 
-static void preview_run_on_closed(void *self, json_t *result, const struct err *err)
+static void dry_run_box_on_closed(void *self, json_t *result, const struct err *err)
 {
-	struct preview *p = self;
+	struct dry_run *p = self;
 	(void)result;
 	(void)err;
 	p->over = NULL;
-	preview_closed(p);
+	dry_run_closed(p);
 }
 
-static void preview_run_close_over(struct preview *p)
+static void dry_run_box_close_over(struct dry_run *p)
 {
-	p->stage = PREVIEW_CLOSING;
+	p->stage = DRY_RUN_CLOSING;
 	loop_timer_free(&p->timer);
 	loop_timer_free(&p->flood);
 	if (p->egress)
 		egress_free(&p->egress);
 	if (p->run)
 		p->driver->run_free(take(&p->run));
-	p->driver->close(p->over, preview_run_on_closed, p);
+	p->driver->close(p->over, dry_run_box_on_closed, p);
 }
 
 /* --- what it changed --- */
 
 struct over_open {
-	struct preview *p;
+	struct dry_run *p;
 	size_t i;
 };
 
-static int preview_run_open_foreign(void *self, const char *which, const char *path,
+static int dry_run_box_open_foreign(void *self, const char *which, const char *path,
 				    struct err *err)
 {
 	struct over_open *lo = self;
 	return lo->p->driver->tree->open(lo->p->over, lo->i, which, path, err);
 }
 
-static int preview_run_open_layer(struct preview *p, size_t i, struct err *err)
+static int dry_run_box_open_layer(struct dry_run *p, size_t i, struct err *err)
 {
-	struct preview_layer *ly = &p->layer[i];
+	struct dry_run_layer *ly = &p->layer[i];
 	const struct box_tree_ops *ops = p->driver->tree;
 	struct ws_opts o = { .name = ly->name,
 			     .no_hint = true,
@@ -70,22 +70,22 @@ static int preview_run_open_layer(struct preview *p, size_t i, struct err *err)
 	return 0;
 }
 
-static int take_layer(struct preview *p, size_t i, struct ws_store *st, json_t **body,
+static int take_layer(struct dry_run *p, size_t i, struct ws_store *st, json_t **body,
 		      struct err *err)
 {
-	struct preview_layer *ly = &p->layer[i];
+	struct dry_run_layer *ly = &p->layer[i];
 	struct over_open lo = { .p = p, .i = i };
 	struct ws_how how = { .why = "preview", .full = true };
-	if (!ly->ws && preview_run_open_layer(p, i, err) < 0)
+	if (!ly->ws && dry_run_box_open_layer(p, i, err) < 0)
 		return -1;
-	ws_set_open(ly->ws, preview_run_open_foreign, &lo);
+	ws_set_open(ly->ws, dry_run_box_open_foreign, &lo);
 	return ws_take(ly->ws, st, &how, body, err) < 0 ? -1 : 0;
 }
 
 /* Worker: takes a snapshot of a copy before anything runs in it. */
 static void prime_work(void *self)
 {
-	struct preview *p = self;
+	struct dry_run *p = self;
 	struct memstore *mem = memstore_new(NULL);
 	struct ws_store st = memstore_store(mem);
 	for (size_t i = 0; i < p->nr_layers; i++) {
@@ -97,7 +97,7 @@ static void prime_work(void *self)
 }
 
 /* Where what it writes lies: the newest directory of each layer. */
-static void note_uppers(struct preview *p)
+static void note_uppers(struct dry_run *p)
 {
 	CLEANUP(json_release) json_t *seed = p->driver->tree->seed(p->over);
 	const json_t *all = json_object_get(seed, p->copy ? "copy_of" : "lowers");
@@ -111,9 +111,9 @@ static void note_uppers(struct preview *p)
 }
 
 /* One layer: the body of its preview.tree and its lines of the list of files. */
-static int preview_run_look(struct preview *p, size_t i, struct memstore *mem, struct err *err)
+static int dry_run_box_look(struct dry_run *p, size_t i, struct memstore *mem, struct err *err)
 {
-	struct preview_layer *ly = &p->layer[i];
+	struct dry_run_layer *ly = &p->layer[i];
 	struct ws_store st = memstore_store(mem);
 	struct ws_view none = WS_VIEW_INIT, view = WS_VIEW_INIT;
 	struct ws_diff d = WS_DIFF_INIT;
@@ -134,7 +134,7 @@ static int preview_run_look(struct preview *p, size_t i, struct memstore *mem, s
 	{
 		const char *what = json_str(f, "what", "text");
 		p->hash_only |= !strncmp(what, "hash", 4);
-		if (json_array_size(p->files) >= PREVIEW_FILES_MAX) {
+		if (json_array_size(p->files) >= DRY_RUN_FILES_MAX) {
 			p->more++;
 			continue;
 		}
@@ -162,47 +162,47 @@ static void keep_object(void *self, const struct object_id *id, enum object_type
 	objects_add(self, type, bytes, len, &same);
 }
 
-static void preview_run_look_work(void *self)
+static void dry_run_box_look_work(void *self)
 {
-	struct preview *p = self;
+	struct dry_run *p = self;
 	struct ws_store below;
 	struct memstore *mem = memstore_new(tree_store(p->t, &below));
 	p->files = json_array();
 	if (p->driver->tree->fresh && p->driver->tree->fresh(p->over, true, &p->err) < 0)
 		err_wrap(&p->err, "can't read its changes");
 	for (size_t i = 0; p->err.code == ERR_NONE && i < p->nr_layers; i++)
-		if (preview_run_look(p, i, mem, &p->err) < 0)
+		if (dry_run_box_look(p, i, mem, &p->err) < 0)
 			break;
 	p->objects = objects_new();
 	memstore_each(mem, keep_object, p->objects);
 	memstore_free(&mem);
 }
 
-static void preview_run_look_done(void *self)
+static void dry_run_box_look_done(void *self)
 {
-	struct preview *p = self;
+	struct dry_run *p = self;
 	if (p->err.code != ERR_NONE)
 		p->end = "failed";
-	preview_run_close_over(p);
+	dry_run_box_close_over(p);
 }
 
 static void on_over_frozen(void *self, json_t *result, const struct err *err)
 {
-	struct preview *p = self;
+	struct dry_run *p = self;
 	(void)result;
 	(void)err; /* what could still write there writes into what is thrown away */
-	loop_job_run(p->s->loop, preview_run_look_work, preview_run_look_done, p);
+	loop_job_run(p->s->loop, dry_run_box_look_work, dry_run_box_look_done, p);
 }
 
-static void walk_over(struct preview *p)
+static void walk_over(struct dry_run *p)
 {
-	p->stage = PREVIEW_WALKING;
+	p->stage = DRY_RUN_WALKING;
 	loop_timer_free(&p->timer);
 	if (p->run)
 		p->driver->run_free(take(&p->run));
 	failpoint_hit("preview.walk");
 	if (p->cancelled || !strcmp(p->end, "failed"))
-		preview_run_close_over(p);
+		dry_run_box_close_over(p);
 	else
 		p->driver->freeze(p->over, true, on_over_frozen, p);
 }
@@ -211,25 +211,25 @@ static void walk_over(struct preview *p)
 
 static void ask_output(void *self, int stream, const void *bytes, size_t len)
 {
-	struct preview *p = self;
+	struct dry_run *p = self;
 	if (stream == STREAM_OUT && p->answer.len < ASK_MAX)
 		buf_append(&p->answer, bytes, len);
 }
 
 static void ask_exit(void *self, int code, int signal, bool lost, int left)
 {
-	struct preview *p = self;
+	struct dry_run *p = self;
 	const char *text = buf_cstr(&p->answer);
 	(void)code;
 	(void)signal;
 	(void)left;
 	if (!lost && !p->blind) {
-		p->refused = preview_counter(text, "Ip", "OutNoRoutes") +
-			     preview_counter(text, "", "Ip6OutNoRoutes");
-		p->names = preview_counter(text, "Udp", "NoPorts") +
-			   preview_counter(text, "", "Udp6NoPorts");
-		p->local = preview_counter(text, "Tcp", "AttemptFails") +
-			   preview_counter(text, "Tcp", "EstabResets");
+		p->refused = dry_run_counter(text, "Ip", "OutNoRoutes") +
+			     dry_run_counter(text, "", "Ip6OutNoRoutes");
+		p->names = dry_run_counter(text, "Udp", "NoPorts") +
+			   dry_run_counter(text, "", "Udp6NoPorts");
+		p->local = dry_run_counter(text, "Tcp", "AttemptFails") +
+			   dry_run_counter(text, "Tcp", "EstabResets");
 	}
 	const char *tmp = strstr(text, "tmp=");
 	p->tmp = tmp ? strtoll(tmp + 4, NULL, 10) : 0;
@@ -238,11 +238,11 @@ static void ask_exit(void *self, int code, int signal, bool lost, int left)
 
 static void ask_late(void *self)
 {
-	struct preview *p = self;
+	struct dry_run *p = self;
 	p->driver->run_signal(p->run, SIGKILL);
 }
 
-static void preview_run_ask(struct preview *p)
+static void dry_run_box_ask(struct dry_run *p)
 {
 	static const struct run_ops ops = { .on_output = ask_output, .on_exit = ask_exit };
 	char sh[] = "/bin/sh", dash_c[] = "-c",
@@ -250,7 +250,7 @@ static void preview_run_ask(struct preview *p)
 		     "PATH=/usr/bin:/bin; echo tmp=$(ls -A \"${TMPDIR:-/tmp}\" | wc -l); cat /proc/net/snmp /proc/net/snmp6 2>/dev/null";
 	char *argv[] = { sh, dash_c, text, NULL };
 	struct run_opts o = { .argv = argv, .nr_argv = 3, .cwd = "/" };
-	p->stage = PREVIEW_ASKING;
+	p->stage = DRY_RUN_ASKING;
 	if (p->run)
 		p->driver->run_free(take(&p->run));
 	/* offline: it counts nothing, and its /tmp is not its own */
@@ -267,9 +267,9 @@ static void preview_run_ask(struct preview *p)
 
 /* --- the run --- */
 
-static void preview_run_on_flood(void *self)
+static void dry_run_box_on_flood(void *self)
 {
-	struct preview *p = self;
+	struct dry_run *p = self;
 	if (record_state(p->s->record) != RECORD_OK ||
 	    record_backlog(p->s->record) > RECORD_FLOOD) {
 		loop_timer_set(p->flood, FLOOD_POLL_MS, 0);
@@ -279,28 +279,28 @@ static void preview_run_on_flood(void *self)
 	p->driver->run_pause(p->run, false);
 }
 
-static void preview_run_on_output(void *self, int stream, const void *bytes, size_t len)
+static void dry_run_box_on_output(void *self, int stream, const void *bytes, size_t len)
 {
-	struct preview *p = self;
+	struct dry_run *p = self;
 	if (p->flooded)
 		return;
 	p->bytes[stream == STREAM_ERR] += (int64_t)len;
 	record_output(p->s->record, p->seq, (enum record_stream)stream, bytes, len);
-	if (p->bytes[0] + p->bytes[1] > PREVIEW_OUTPUT_MAX) {
+	if (p->bytes[0] + p->bytes[1] > DRY_RUN_OUTPUT_MAX) {
 		p->flooded = true;
 		p->driver->run_signal(p->run, SIGKILL);
 	} else if (!p->paused && record_backlog(p->s->record) > RECORD_FLOOD) {
 		p->paused = true;
 		p->driver->run_pause(p->run, true);
 		if (!p->flood)
-			p->flood = loop_timer_new(p->s->loop, preview_run_on_flood, p);
+			p->flood = loop_timer_new(p->s->loop, dry_run_box_on_flood, p);
 		loop_timer_set(p->flood, FLOOD_POLL_MS, 0);
 	}
 }
 
-static void preview_run_on_exit_(void *self, int code, int signal, bool lost, int left)
+static void dry_run_box_on_exit_(void *self, int code, int signal, bool lost, int left)
 {
-	struct preview *p = self;
+	struct dry_run *p = self;
 	p->took_us = clock_mono_us() - p->began_us;
 	p->code = code;
 	p->signal = signal;
@@ -311,19 +311,19 @@ static void preview_run_on_exit_(void *self, int code, int signal, bool lost, in
 		p->end = "failed";
 		err_set(&p->err, ERR_CLOSED, "the sandbox of the dry run died");
 	}
-	preview_run_ask(p);
+	dry_run_box_ask(p);
 }
 
-static void preview_run_on_limit(void *self)
+static void dry_run_box_on_limit(void *self)
 {
-	struct preview *p = self;
+	struct dry_run *p = self;
 	p->end = "timeout";
 	p->driver->run_signal(p->run, SIGKILL);
 }
 
-static void preview_run_on_written(void *self, json_t *result, const struct err *err)
+static void dry_run_box_on_written(void *self, json_t *result, const struct err *err)
 {
-	struct preview *p = self;
+	struct dry_run *p = self;
 	(void)result;
 	p->took_us = clock_mono_us() - p->began_us;
 	if (err) {
@@ -333,38 +333,38 @@ static void preview_run_on_written(void *self, json_t *result, const struct err 
 	walk_over(p);
 }
 
-static void preview_run_on_edit_read(void *self, json_t *result, const struct err *err)
+static void dry_run_box_on_edit_read(void *self, json_t *result, const struct err *err)
 {
-	struct preview *p = self;
+	struct dry_run *p = self;
 	CLEANUP(buf_release) struct buf was = BUF_INIT;
 	struct edit_made made = { .text = BUF_INIT };
 	struct err why = ERR_INIT;
 	if (err || file_whole(result, p->path, &was, &why) < 0 ||
 	    edit_make(p->path, &was, p->args, &made, &why) < 0) {
-		preview_run_on_written(p, NULL, err ? err : &why);
+		dry_run_box_on_written(p, NULL, err ? err : &why);
 		return;
 	}
 	buf_release(&p->data);
 	p->data = made.text;
 	p->driver->write(p->over, p->path, buf_cstr(&p->data), p->data.len,
-			 (int)json_int(result, "mode", 0644) & 07777, preview_run_on_written, p);
+			 (int)json_int(result, "mode", 0644) & 07777, dry_run_box_on_written, p);
 }
 
-static void preview_run(struct preview *p)
+static void dry_run_box_run(struct dry_run *p)
 {
-	static const struct run_ops ops = { .on_output = preview_run_on_output,
-					    .on_exit = preview_run_on_exit_ };
-	p->stage = PREVIEW_RUNNING;
+	static const struct run_ops ops = { .on_output = dry_run_box_on_output,
+					    .on_exit = dry_run_box_on_exit_ };
+	p->stage = DRY_RUN_RUNNING;
 	p->began_us = clock_mono_us();
 	p->end = "ok";
 	failpoint_hit("preview.run");
 	if (p->kind == ACT_WRITE) {
 		p->driver->write(p->over, p->path, buf_cstr(&p->data), p->data.len, -1,
-				 preview_run_on_written, p);
+				 dry_run_box_on_written, p);
 		return;
 	}
 	if (p->kind == ACT_EDIT) {
-		p->driver->read(p->over, p->path, BOX_FILE_MAX, preview_run_on_edit_read, p);
+		p->driver->read(p->over, p->path, BOX_FILE_MAX, dry_run_box_on_edit_read, p);
 		return;
 	}
 	struct run_opts o = {
@@ -382,14 +382,14 @@ static void preview_run(struct preview *p)
 	p->driver->run_go(p->run);
 	if (p->input.len || p->pty)
 		p->driver->run_stdin(p->run, buf_cstr(&p->input), p->input.len, true);
-	p->timer = loop_timer_new(p->s->loop, preview_run_on_limit, p);
-	loop_timer_set(p->timer, PREVIEW_LIMIT_MS, 0);
+	p->timer = loop_timer_new(p->s->loop, dry_run_box_on_limit, p);
+	loop_timer_set(p->timer, DRY_RUN_LIMIT_MS, 0);
 }
 
-void preview_cut(struct preview *p)
+void dry_run_cut(struct dry_run *p)
 {
 	p->cancelled = true;
-	if (p->stage == PREVIEW_RUNNING && p->run)
+	if (p->stage == DRY_RUN_RUNNING && p->run)
 		p->driver->run_signal(p->run, SIGKILL);
 }
 
@@ -397,9 +397,9 @@ void preview_cut(struct preview *p)
 
 static void on_asked(void *self, uint64_t ticket, const struct egress_end *e)
 {
-	struct preview *p = self;
+	struct dry_run *p = self;
 	(void)ticket;
-	if (json_array_size(p->hosts) >= PREVIEW_FILES_MAX)
+	if (json_array_size(p->hosts) >= DRY_RUN_FILES_MAX)
 		return;
 	json_t *row = json_object();
 	json_put_str(row, "host", e->host ? e->host : "?");
@@ -408,54 +408,54 @@ static void on_asked(void *self, uint64_t ticket, const struct egress_end *e)
 	json_array_append_new(p->hosts, row);
 }
 
-static void preview_run_on_ask(void *self, uint64_t ticket, const struct egress_want *w)
+static void dry_run_box_on_ask(void *self, uint64_t ticket, const struct egress_want *w)
 {
-	struct preview *p = self;
+	struct dry_run *p = self;
 	(void)w;
 	egress_answer(p->egress, ticket, false, "a dry run has no network");
 }
 
-static void preview_run_on_listening(void *self, json_t *result, const struct err *err)
+static void dry_run_box_on_listening(void *self, json_t *result, const struct err *err)
 {
-	static const struct egress_ops ops = { .ask = preview_run_on_ask, .ended = on_asked };
+	static const struct egress_ops ops = { .ask = dry_run_box_on_ask, .ended = on_asked };
 	static const struct egress_opts opts = { .http = true };
-	struct preview *p = self;
+	struct dry_run *p = self;
 	int fd = result ? (int)json_int(result, "fd", -1) : -1;
 	(void)err; /* then the counters alone tell */
 	if (fd >= 0)
 		p->egress = egress_new(p->s->loop, fd, &opts, &ops, p);
 	if (p->cancelled)
-		preview_run_close_over(p);
+		dry_run_box_close_over(p);
 	else
-		preview_run(p);
+		dry_run_box_run(p);
 }
 
-static void begin_run(struct preview *p)
+static void begin_run(struct dry_run *p)
 {
 	if (p->cancelled) {
-		preview_run_close_over(p);
+		dry_run_box_close_over(p);
 	} else if (p->net && (p->driver->caps & CAP_LISTEN)) {
-		p->driver->listen(p->over, PROXY_PORT, preview_run_on_listening, p);
+		p->driver->listen(p->over, PROXY_PORT, dry_run_box_on_listening, p);
 	} else {
-		preview_run(p);
+		dry_run_box_run(p);
 	}
 }
 
-static void preview_run_primed(void *self)
+static void dry_run_box_primed(void *self)
 {
-	struct preview *p = self;
+	struct dry_run *p = self;
 	if (p->err.code == ERR_NONE) {
 		begin_run(p);
 		return;
 	}
 	p->end = "failed";
-	preview_run_close_over(p);
+	dry_run_box_close_over(p);
 }
 
 /* On a machine that is not its own, landlock alone keeps what it does inside of its copy: its files
  * from the first version on, the processes of its user (which elsewhere is not one of ours) from
  * SCOPE_ABI on. */
-static bool held_in(struct preview *p, int abi)
+static bool held_in(struct dry_run *p, int abi)
 {
 	bool reduced = !strcmp(p->over->profile, "reduced");
 	if (!strcmp(p->over->profile, "none"))
@@ -473,14 +473,14 @@ static bool held_in(struct preview *p, int abi)
 	return p->err.code == ERR_NONE;
 }
 
-static void preview_run_on_opened(void *self, json_t *result, const struct err *err)
+static void dry_run_box_on_opened(void *self, json_t *result, const struct err *err)
 {
-	struct preview *p = self;
+	struct dry_run *p = self;
 	if (err) {
 		p->over = NULL;
 		p->err = *err;
 		p->end = "failed";
-		preview_closed(p);
+		dry_run_closed(p);
 		return;
 	}
 	note_uppers(p);
@@ -488,15 +488,15 @@ static void preview_run_on_opened(void *self, json_t *result, const struct err *
 	p->blind = p->offline || !strcmp(p->over->profile, "reduced");
 	if (!held_in(p, (int)json_int(result, "landlock", 0))) {
 		p->end = "failed";
-		preview_run_close_over(p);
+		dry_run_box_close_over(p);
 	} else if (p->copy) {
-		loop_job_run(p->s->loop, prime_work, preview_run_primed, p);
+		loop_job_run(p->s->loop, prime_work, dry_run_box_primed, p);
 	} else {
 		begin_run(p);
 	}
 }
 
-void preview_open(struct preview *p)
+void dry_run_open(struct dry_run *p)
 {
 	struct super *s = p->s;
 	struct box_opts o = *boxes_opts(s->boxes, p->box);
@@ -513,7 +513,7 @@ void preview_open(struct preview *p)
 	}
 	p->net = o.net;
 	p->hosts = json_array();
-	p->stage = PREVIEW_OPENING;
+	p->stage = DRY_RUN_OPENING;
 	failpoint_hit("preview.open");
-	p->over = driver_open(p->driver, s->loop, &o, preview_run_on_opened, p);
+	p->over = driver_open(p->driver, s->loop, &o, dry_run_box_on_opened, p);
 }

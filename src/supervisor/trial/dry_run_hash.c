@@ -23,14 +23,14 @@ static void add_stamp(struct hash_ctx *h, const char *name, const struct stat *s
 	hash_add(h, v, sizeof(v));
 }
 
-static int preview_hash_by_name(const void *a, const void *b)
+static int dry_run_hash_by_name(const void *a, const void *b)
 {
 	return strcmp(*(char *const *)a, *(char *const *)b);
 }
 
 /* A directory that our uid may not list is its stamp: who writes below it has changed that, or
  * may not either. */
-static void preview_hash_walk(struct hash_ctx *h, int at, const char *name, int depth)
+static void dry_run_hash_walk(struct hash_ctx *h, int at, const char *name, int depth)
 {
 	CLEANUP(strv_release) struct strv names = STRV_INIT;
 	int fd = openat(at, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
@@ -44,20 +44,20 @@ static void preview_hash_walk(struct hash_ctx *h, int at, const char *name, int 
 		if (strcmp(e->d_name, ".") != 0 && strcmp(e->d_name, "..") != 0)
 			strv_push(&names, e->d_name);
 	if (names.nr)
-		qsort(names.item, names.nr, sizeof(*names.item), preview_hash_by_name);
+		qsort(names.item, names.nr, sizeof(*names.item), dry_run_hash_by_name);
 	for (size_t i = 0; i < names.nr; i++) {
 		struct stat st;
 		if (fstatat(fd, names.item[i], &st, AT_SYMLINK_NOFOLLOW) < 0)
 			continue;
 		add_stamp(h, names.item[i], &st);
 		if (S_ISDIR(st.st_mode) && depth < DEPTH_MAX)
-			preview_hash_walk(h, fd, names.item[i], depth + 1);
+			dry_run_hash_walk(h, fd, names.item[i], depth + 1);
 	}
 	closedir(d);
 	hash_add(h, "", 1);
 }
 
-int preview_hash(struct trees *t, struct hash *out, struct err *err)
+int dry_run_hash(struct trees *t, struct hash *out, struct err *err)
 {
 	struct hash_ctx h;
 	CLEANUP(fd_close) int home = t->box->driver->tree->root(t->box, t->nr_layers, "upper", err);
@@ -69,7 +69,7 @@ int preview_hash(struct trees *t, struct hash *out, struct err *err)
 		ws_fingerprint(t->layer[i].ws, &one);
 		hash_add(&h, one.b, HASH_LEN);
 	}
-	preview_hash_walk(&h, home, ".", 0);
+	dry_run_hash_walk(&h, home, ".", 0);
 	hash_end(&h, out);
 	return 0;
 }
@@ -77,7 +77,7 @@ int preview_hash(struct trees *t, struct hash *out, struct err *err)
 /* --- counters --- */
 
 /* The place of @column among the words of @names, and the number at that place of @values. */
-static int64_t preview_hash_pick(const char *names, const char *values, const char *column)
+static int64_t dry_run_hash_pick(const char *names, const char *values, const char *column)
 {
 	size_t len = strlen(column);
 	while (*names && *names != '\n') {
@@ -90,7 +90,7 @@ static int64_t preview_hash_pick(const char *names, const char *values, const ch
 	return 0;
 }
 
-int64_t preview_counter(const char *text, const char *table, const char *column)
+int64_t dry_run_counter(const char *text, const char *table, const char *column)
 {
 	size_t len = strlen(table);
 	const char *first = NULL;
@@ -98,7 +98,7 @@ int64_t preview_counter(const char *text, const char *table, const char *column)
 		const char *next = strchr(line, '\n');
 		if (!strncmp(line, table, len) && line[len] == ':') {
 			if (first)
-				return preview_hash_pick(
+				return dry_run_hash_pick(
 					first, line + len + 1 + strspn(line + len + 1, " "),
 					column);
 			first = line + len + 1 + strspn(line + len + 1, " ");

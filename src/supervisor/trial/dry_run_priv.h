@@ -1,31 +1,31 @@
-/* Between preview.c (its life), preview_run.c (the second box) and preview_promote.c. */
-#ifndef SUPERVISOR_TRIAL_PREVIEW_PRIV_H
-#define SUPERVISOR_TRIAL_PREVIEW_PRIV_H
+/* Between dry_run.c (its life), dry_run_box.c (the second box) and dry_run_apply.c. */
+#ifndef SUPERVISOR_TRIAL_DRY_RUN_PRIV_H
+#define SUPERVISOR_TRIAL_DRY_RUN_PRIV_H
 
 #include "supervisor/trial/dry_run.h"
 #include "supervisor/box/tree_priv.h"
 #include "proxy/egress.h"
 
 enum {
-	PREVIEW_LIMIT_MS = 30000,
-	PREVIEW_OUTPUT_MAX = 64 << 20, /* bytes of both streams: past it the run is cut off */
-	PREVIEW_FILES_MAX = 500,
+	DRY_RUN_LIMIT_MS = 30000,
+	DRY_RUN_OUTPUT_MAX = 64 << 20, /* bytes of both streams: past it the run is cut off */
+	DRY_RUN_FILES_MAX = 500,
 };
 
-enum preview_stage {
-	PREVIEW_BARRIER, /* preview.started is on its way to the disk */
-	PREVIEW_QUIET,	 /* waits until no file action runs in the box */
-	PREVIEW_LOOKING, /* the sandbox is frozen, its files are read */
-	PREVIEW_OPENING, /* of a copy: its files at the start are read, too */
-	PREVIEW_RUNNING,
-	PREVIEW_ASKING, /* counters of the second box's network */
-	PREVIEW_WALKING,
-	PREVIEW_CLOSING,
-	PREVIEW_OVER, /* may be promoted */
+enum dry_run_stage {
+	DRY_RUN_BARRIER, /* preview.started is on its way to the disk */
+	DRY_RUN_QUIET,	 /* waits until no file action runs in the box */
+	DRY_RUN_LOOKING, /* the sandbox is frozen, its files are read */
+	DRY_RUN_OPENING, /* of a copy: its files at the start are read, too */
+	DRY_RUN_RUNNING,
+	DRY_RUN_ASKING, /* counters of the second box's network */
+	DRY_RUN_WALKING,
+	DRY_RUN_CLOSING,
+	DRY_RUN_OVER, /* may be promoted */
 };
 
 /* The second sandbox's changes in one layer. */
-struct preview_layer {
+struct dry_run_layer {
 	char *name;  /* "", NAME, ":home" */
 	char *upper; /* the directory that holds what the second box wrote there */
 	struct ws *ws;
@@ -33,12 +33,12 @@ struct preview_layer {
 	uint64_t seq; /* of that event */
 };
 
-struct preview {
-	struct preview *next;
+struct dry_run {
+	struct dry_run *next;
 	struct super *s;
 	struct trees *t; /* NULL when its box has gone */
 	uint64_t action, box, agent, seq, ticket;
-	enum preview_stage stage;
+	enum dry_run_stage stage;
 	struct hash intent, before;
 	json_t *who;
 	char *dir; /* state of the second box; stays until promoted or dropped */
@@ -72,22 +72,22 @@ struct preview {
 	struct buf answer;		/* of the question after the run */
 	json_t *hosts, *files;
 	int64_t more, added, removed;
-	struct preview_layer *layer;
+	struct dry_run_layer *layer;
 	size_t nr_layers;
 	struct objects *objects;
 	struct effector effector; /* of a promote */
 };
 
-/* preview_run.c */
-void preview_open(struct preview *p); /* the box is frozen */
-void preview_cut(struct preview *p);  /* the run is to end now */
-/* preview.c */
-void preview_closed(struct preview *p);		       /* the second box has gone, or never was */
-void preview_drop(struct preview *p, const char *why); /* it can't be applied now; frees it */
-/* preview_hash.c: H of the files of @t as they are, /home/agent included. Worker. */
-NODISCARD int preview_hash(struct trees *t, struct hash *out, struct err *err);
+/* dry_run_box.c */
+void dry_run_open(struct dry_run *p); /* the box is frozen */
+void dry_run_cut(struct dry_run *p);  /* the run is to end now */
+/* dry_run.c */
+void dry_run_closed(struct dry_run *p);		       /* the second box has gone, or never was */
+void dry_run_drop(struct dry_run *p, const char *why); /* it can't be applied now; frees it */
+/* dry_run_hash.c: H of the files of @t as they are, /home/agent included. Worker. */
+NODISCARD int dry_run_hash(struct trees *t, struct hash *out, struct err *err);
 /* The counters of /proc/net/snmp and snmp6, one "Name: columns" line and one of values; 0 when it
  * is not there. */
-int64_t preview_counter(const char *text, const char *table, const char *column);
+int64_t dry_run_counter(const char *text, const char *table, const char *column);
 
 #endif

@@ -9,9 +9,9 @@
 #include "supervisor/box/super_box.h"
 #include "base/fd.h"
 
-static void redo_free(struct redo *r)
+static void repeat_free(struct repeat *r)
 {
-	for (struct redo **at = &r->s->redo; *at; at = &(*at)->next)
+	for (struct repeat **at = &r->s->repeat; *at; at = &(*at)->next)
 		if (*at == r) {
 			*at = r->next;
 			break;
@@ -23,15 +23,15 @@ static void redo_free(struct redo *r)
 	free(r);
 }
 
-void redos_free(struct super *s)
+void repeats_free(struct super *s)
 {
-	while (s->redo) {
-		record_barrier_forget(s->record, s->redo);
-		redo_free(s->redo);
+	while (s->repeat) {
+		record_barrier_forget(s->record, s->repeat);
+		repeat_free(s->repeat);
 	}
 }
 
-static json_t *origin_json(const struct redo *r)
+static json_t *origin_json(const struct repeat *r)
 {
 	json_t *o = json_object();
 	json_put_str(o, "session", session_id(r->o.read));
@@ -45,9 +45,9 @@ static json_t *origin_json(const struct redo *r)
 /* --- the end --- */
 
 /* redo.ended is committed: the caller gets its answer. */
-static void redo_ended(void *self)
+static void repeat_ended(void *self)
 {
-	struct redo *r = self;
+	struct repeat *r = self;
 	struct super *s = r->s;
 	bool same = json_flag(r->result, "same", false), end = r->end_session;
 	if (s->server && r->err.code != ERR_NONE)
@@ -56,12 +56,12 @@ static void redo_ended(void *self)
 		control_answer(s->server, r->ticket, json_incref(r->result));
 	if (r->box && !r->keep)
 		super_box_close(s, r->box);
-	redo_free(r);
+	repeat_free(r);
 	if (end)
 		super_end(s, same ? 0 : 1, same ? "the same as it was" : "not the same as it was");
 }
 
-static void redo_finish(struct redo *r)
+static void repeat_finish(struct repeat *r)
 {
 	if (!r->result)
 		r->result = json_object();
@@ -80,20 +80,20 @@ static void redo_finish(struct redo *r)
 	}
 	uint64_t seq = record_append_json(r->s->record, EV_REDO_ENDED, r->seq, 0, r->box, r->action,
 					  json_incref(r->result));
-	record_barrier(r->s->record, seq, redo_ended, r);
+	record_barrier(r->s->record, seq, repeat_ended, r);
 }
 
-static void redo_fail(struct redo *r, const struct err *err)
+static void repeat_fail(struct repeat *r, const struct err *err)
 {
 	r->err = *err;
-	redo_finish(r);
+	repeat_finish(r);
 }
 
 /* --- the comparison --- */
 
-static struct redo *of_box(struct super *s, uint64_t box)
+static struct repeat *of_box(struct super *s, uint64_t box)
 {
-	for (struct redo *r = s->redo; r; r = r->next)
+	for (struct repeat *r = s->repeat; r; r = r->next)
 		if (r->box == box)
 			return r;
 	return NULL;
@@ -101,24 +101,24 @@ static struct redo *of_box(struct super *s, uint64_t box)
 
 static void compare_work(struct tree_op *o)
 {
-	struct redo *r = of_box(o->t->s, o->t->id);
+	struct repeat *r = of_box(o->t->s, o->t->id);
 	if (r)
-		redo_compare(r, o->t, &o->err);
+		repeat_compare(r, o->t, &o->err);
 }
 
 static void compare_done(struct tree_op *o)
 {
-	struct redo *r = of_box(o->t->s, o->t->id);
+	struct repeat *r = of_box(o->t->s, o->t->id);
 	tree_record(o->t, &o->taken);
 	if (!r)
 		return;
 	r->err = o->err;
-	redo_finish(r);
+	repeat_finish(r);
 }
 
-static void redo_ran(void *self, const struct action_result *res)
+static void repeat_ran(void *self, const struct action_result *res)
 {
-	struct redo *r = self;
+	struct repeat *r = self;
 	struct trees *t = super_box_trees(r->s, r->box);
 	struct err err = ERR_INIT;
 	r->end = res->end;
@@ -132,7 +132,7 @@ static void redo_ran(void *self, const struct action_result *res)
 		err_set(&err, ERR_CLOSED, "the repetition didn't end: %s",
 			res->why ? res->why : action_end_name(res->end));
 	if (err.code != ERR_NONE) {
-		redo_fail(r, &err);
+		repeat_fail(r, &err);
 		return;
 	}
 	struct tree_op *o = NEW(struct tree_op);
@@ -147,7 +147,7 @@ static void redo_ran(void *self, const struct action_result *res)
 /* --- the run --- */
 
 /* The arguments of the recorded run, as edited by a reviewer. */
-static json_t *as_it_ran(const struct redo *r)
+static json_t *as_it_ran(const struct repeat *r)
 {
 	static const char *const edited[] = { "argv", "cmd", "cwd" }, *const gone[] = { "env",
 											"said" };
@@ -163,14 +163,14 @@ static json_t *as_it_ran(const struct redo *r)
 	return o;
 }
 
-static void redo_submit(struct redo *r)
+static void repeat_submit(struct repeat *r)
 {
 	struct super *s = r->s;
 	struct action_spec spec = { 0 };
 	struct err err = ERR_INIT;
 	CLEANUP(json_release) json_t *body = as_it_ran(r);
 	if (action_spec_from_json(&spec, body, &err) < 0) {
-		redo_fail(r, &err);
+		repeat_fail(r, &err);
 		return;
 	}
 	const json_t *had = json_object_get(body, "args");
@@ -187,7 +187,7 @@ static void redo_submit(struct redo *r)
 	spec.stdin_len = 0;
 	spec.may_write = true;
 	spec.person = true;
-	const struct action_client client = { .done = redo_ran, .self = r };
+	const struct action_client client = { .done = repeat_ran, .self = r };
 	r->before = record_head(s->record);
 	r->action = gate_submit(s->gate, &spec, boxes_effector(s->boxes, r->box), &client);
 	action_spec_release(&spec);
@@ -195,7 +195,7 @@ static void redo_submit(struct redo *r)
 
 /* --- the files as they were just before it --- */
 
-static int redo_bring(struct redo *r, struct trees *t, size_t i, struct err *err)
+static int repeat_bring(struct repeat *r, struct trees *t, size_t i, struct err *err)
 {
 	struct ws_view now = WS_VIEW_INIT, wanted = WS_VIEW_INIT;
 	struct ws_diff d = WS_DIFF_INIT;
@@ -232,9 +232,9 @@ static int redo_bring(struct redo *r, struct trees *t, size_t i, struct err *err
 
 static void files_work(struct tree_op *o)
 {
-	struct redo *r = of_box(o->t->s, o->t->id);
+	struct repeat *r = of_box(o->t->s, o->t->id);
 	for (size_t i = 0; r && i < o->t->nr_layers; i++)
-		if (redo_bring(r, o->t, i, &o->err) < 0)
+		if (repeat_bring(r, o->t, i, &o->err) < 0)
 			return;
 	o->taken = (struct taken){ .why = "fork", .cause = o->cause };
 	tree_take(o->t, &o->taken, &o->err);
@@ -242,19 +242,19 @@ static void files_work(struct tree_op *o)
 
 static void files_done(struct tree_op *o)
 {
-	struct redo *r = of_box(o->t->s, o->t->id);
+	struct repeat *r = of_box(o->t->s, o->t->id);
 	tree_record(o->t, &o->taken);
 	if (!r)
 		return;
 	if (o->err.code != ERR_NONE)
-		redo_fail(r, &o->err);
+		repeat_fail(r, &o->err);
 	else
-		redo_submit(r);
+		repeat_submit(r);
 }
 
 static void box_ready(void *self, uint64_t box, const struct err *err)
 {
-	struct redo *r = self;
+	struct repeat *r = self;
 	struct trees *t = super_box_trees(r->s, box);
 	struct err none = ERR_INIT;
 	if (!err && !t)
@@ -262,7 +262,7 @@ static void box_ready(void *self, uint64_t box, const struct err *err)
 	if (err || !t) {
 		if (err)
 			r->box = 0;
-		redo_fail(r, err ? err : &none);
+		repeat_fail(r, err ? err : &none);
 		return;
 	}
 	struct tree_op *o = NEW(struct tree_op);
@@ -273,17 +273,17 @@ static void box_ready(void *self, uint64_t box, const struct err *err)
 }
 
 /* redo.started is on the disk. */
-static void redo_begin_run(void *self)
+static void repeat_begin_run(void *self)
 {
-	struct redo *r = self;
+	struct repeat *r = self;
 	struct err err = ERR_INIT;
 	CLEANUP(free_ptr) char *name = mem_printf("redo-%" PRIu64, r->seq);
 	r->box = super_box_open_as(r->s, r->o.open, name, r->seq, box_ready, r, &err);
 	if (!r->box)
-		redo_fail(r, &err);
+		repeat_fail(r, &err);
 }
 
-static json_t *redo_lacks(const struct redo *r)
+static json_t *repeat_lacks(const struct repeat *r)
 {
 	json_t *list = json_array();
 	if (json_array_size(json_object_get(r->o.requested, "env")))
@@ -297,22 +297,22 @@ static json_t *redo_lacks(const struct redo *r)
 	return list;
 }
 
-int redo_begin(const struct tree_request *rq, const struct redo_want *w, struct err *err)
+int repeat_begin(const struct tree_request *rq, const struct repeat_want *w, struct err *err)
 {
 	struct super *s = rq->s;
-	struct redo *r = NEW(struct redo);
-	*r = (struct redo){ .s = s,
-			    .ticket = rq->ticket,
-			    .cause = rq->cause,
-			    .who = json_incref(rq->who),
-			    .keep = w->keep,
-			    .now = w->now,
-			    .end_session = w->end };
-	r->next = s->redo;
-	s->redo = r;
+	struct repeat *r = NEW(struct repeat);
+	*r = (struct repeat){ .s = s,
+			      .ticket = rq->ticket,
+			      .cause = rq->cause,
+			      .who = json_incref(rq->who),
+			      .keep = w->keep,
+			      .now = w->now,
+			      .end_session = w->end };
+	r->next = s->repeat;
+	s->repeat = r;
 	if (origin_read(&r->o, w->from ? w->from : record_path(s->record), w->action, w->now, err) <
 	    0) {
-		redo_free(r);
+		repeat_free(r);
 		return -1;
 	}
 	if (w->backend) {
@@ -324,11 +324,11 @@ int redo_begin(const struct tree_request *rq, const struct redo_want *w, struct 
 	json_put_str(body, "backend", w->backend);
 	json_put(body, "cmd", json_incref(json_object_get(r->o.requested, "cmd")));
 	json_put(body, "argv", json_incref(json_object_get(r->o.requested, "argv")));
-	json_put(body, "lacks", redo_lacks(r));
+	json_put(body, "lacks", repeat_lacks(r));
 	if (r->now)
 		json_put_flag(body, "now", true);
 	json_put(body, "who", json_incref(rq->who));
 	r->seq = record_append_json(s->record, EV_REDO_STARTED, rq->cause, 0, 0, 0, body);
-	record_barrier(s->record, r->seq, redo_begin_run, r);
+	record_barrier(s->record, r->seq, repeat_begin_run, r);
 	return 0;
 }

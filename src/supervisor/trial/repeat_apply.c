@@ -10,7 +10,7 @@
 #include "supervisor/box/super_box.h"
 #include "sandbox/workspace/memstore.h"
 
-struct redo_promote {
+struct repeat_apply {
 	struct super *s;
 	uint64_t ticket, again, of, box; /* the second run, the first, the box of the first */
 	struct origin o;		 /* of the second run */
@@ -19,12 +19,12 @@ struct redo_promote {
 
 struct promote_op {
 	struct tree_op op; /* first: freed with it */
-	const struct redo_promote *p;
+	const struct repeat_apply *p;
 	struct strv conflicts;
 	json_t *paths;
 };
 
-static void promote_free(struct redo_promote *p)
+static void promote_free(struct repeat_apply *p)
 {
 	origin_release(&p->o);
 	free(p);
@@ -32,7 +32,7 @@ static void promote_free(struct redo_promote *p)
 
 /* --- worker --- */
 
-static const struct redo_layer *layer_named(const struct origin *o, const char *repo)
+static const struct repeat_layer *layer_named(const struct origin *o, const char *repo)
 {
 	for (size_t i = 0; i < o->nr_layers; i++)
 		if (!strcmp(o->layer[i].repo, repo))
@@ -46,7 +46,7 @@ static int round_of(struct promote_op *po, const struct ws_store *st, int apply)
 	struct trees *t = po->op.t;
 	int rc = 0;
 	for (size_t i = 0; rc == 0 && i < t->nr_layers; i++) {
-		const struct redo_layer *l = layer_named(&po->p->o, t->layer[i].name);
+		const struct repeat_layer *l = layer_named(&po->p->o, t->layer[i].name);
 		struct ws_diff d = WS_DIFF_INIT;
 		if (!l || !l->after)
 			continue;
@@ -60,7 +60,7 @@ static int round_of(struct promote_op *po, const struct ws_store *st, int apply)
 	return rc;
 }
 
-static int redo_promote_both_rounds(struct tree_op *o, const struct ws_store *st)
+static int repeat_apply_both_rounds(struct tree_op *o, const struct ws_store *st)
 {
 	struct promote_op *po = (struct promote_op *)o;
 	CLEANUP(buf_release) struct buf names = BUF_INIT;
@@ -79,12 +79,12 @@ static int redo_promote_both_rounds(struct tree_op *o, const struct ws_store *st
 
 static void promote_work(struct tree_op *o)
 {
-	tree_change_work(o, redo_promote_both_rounds);
+	tree_change_work(o, repeat_apply_both_rounds);
 }
 
 /* --- loop --- */
 
-static uint64_t redo_promote_record_done(const struct promote_op *po)
+static uint64_t repeat_apply_record_done(const struct promote_op *po)
 {
 	const struct tree_op *o = &po->op;
 	json_t *body = json_object();
@@ -104,7 +104,7 @@ static void promote_done(struct tree_op *o)
 {
 	struct promote_op *po = (struct promote_op *)o;
 	uint64_t seq = tree_record(o->t, &o->taken);
-	uint64_t done = redo_promote_record_done(po);
+	uint64_t done = repeat_apply_record_done(po);
 	if (o->err.code == ERR_NONE && o->nr_ops) { /* an undo takes this back */
 		o->t->undo = o->before;
 		o->t->undo_done = done;
@@ -122,9 +122,9 @@ static void promote_done(struct tree_op *o)
 	tree_op_answer(o, v);
 }
 
-static void redo_promote_start(void *self, struct action *a)
+static void repeat_apply_start(void *self, struct action *a)
 {
-	struct redo_promote *p = self;
+	struct repeat_apply *p = self;
 	struct trees *t = super_box_trees(p->s, p->box);
 	struct err err = ERR_INIT;
 	if (!t) {
@@ -145,16 +145,16 @@ static void redo_promote_start(void *self, struct action *a)
 	tree_op_start(&po->op);
 }
 
-static void redo_promote_cancel(void *self, struct action *a, const char *how)
+static void repeat_apply_cancel(void *self, struct action *a, const char *how)
 {
 	(void)self; /* half of a difference helps no user: it runs to its end */
 	(void)a;
 	(void)how;
 }
 
-static void redo_promote_over(void *self, const struct action_result *res)
+static void repeat_apply_over(void *self, const struct action_result *res)
 {
-	struct redo_promote *p = self;
+	struct repeat_apply *p = self;
 	struct err err = ERR_INIT;
 	if (res->end == END_DENIED)
 		err_set(&err, ERR_DENIED, "denied: %s",
@@ -170,7 +170,7 @@ static void redo_promote_over(void *self, const struct action_result *res)
 	promote_free(p);
 }
 
-static void redo_promote_submit(struct redo_promote *p, const struct tree_request *rq)
+static void repeat_apply_submit(struct repeat_apply *p, const struct tree_request *rq)
 {
 	CLEANUP(json_release) json_t *args = json_object();
 	json_put_int(args, "redo", (int64_t)p->again);
@@ -183,17 +183,17 @@ static void redo_promote_submit(struct redo_promote *p, const struct tree_reques
 				    .args = args,
 				    .may_write = true,
 				    .person = true };
-	const struct action_client client = { .done = redo_promote_over, .self = p };
+	const struct action_client client = { .done = repeat_apply_over, .self = p };
 	p->eff = (struct effector){ .name = "redo",
-				    .start = redo_promote_start,
-				    .cancel = redo_promote_cancel,
+				    .start = repeat_apply_start,
+				    .cancel = repeat_apply_cancel,
 				    .self = p };
 	gate_submit(p->s->gate, &spec, &p->eff, &client);
 }
 
 /* --- may it be? --- */
 
-static json_t *redo_promote_body_of(struct session *s, uint64_t seq, uint16_t kind,
+static json_t *repeat_apply_body_of(struct session *s, uint64_t seq, uint16_t kind,
 				    uint64_t *cause_out)
 {
 	CLEANUP(arena_release) struct arena a = ARENA_INIT;
@@ -205,7 +205,7 @@ static json_t *redo_promote_body_of(struct session *s, uint64_t seq, uint16_t ki
 	return json_parse(ev.body, ev.len, "event", &none);
 }
 
-bool redo_is_second_run(struct super *s, uint64_t action)
+bool repeat_is_second_run(struct super *s, uint64_t action)
 {
 	struct session *read;
 	struct err none = ERR_INIT;
@@ -213,23 +213,23 @@ bool redo_is_second_run(struct super *s, uint64_t action)
 	if (session_open(&read, record_path(s->record), &none) < 0)
 		return false;
 	CLEANUP(json_release)
-	json_t *asked = redo_promote_body_of(read, action, EV_ACTION_REQUESTED, &cause);
+	json_t *asked = repeat_apply_body_of(read, action, EV_ACTION_REQUESTED, &cause);
 	CLEANUP(json_release)
-	json_t *begun = asked ? redo_promote_body_of(read, cause, EV_REDO_STARTED, &other) : NULL;
+	json_t *begun = asked ? repeat_apply_body_of(read, cause, EV_REDO_STARTED, &other) : NULL;
 	session_close(&read);
 	return begun != NULL;
 }
 
-static int redo_promote_look(struct redo_promote *p, struct err *err)
+static int repeat_apply_look(struct repeat_apply *p, struct err *err)
 {
 	struct super *s = p->s;
 	uint64_t started = 0, none = 0;
 	if (origin_read(&p->o, record_path(s->record), p->again, false, err) < 0)
 		return -1;
 	CLEANUP(json_release)
-	json_t *asked = redo_promote_body_of(p->o.read, p->again, EV_ACTION_REQUESTED, &started);
+	json_t *asked = repeat_apply_body_of(p->o.read, p->again, EV_ACTION_REQUESTED, &started);
 	CLEANUP(json_release)
-	json_t *begun = redo_promote_body_of(p->o.read, started, EV_REDO_STARTED, &none);
+	json_t *begun = repeat_apply_body_of(p->o.read, started, EV_REDO_STARTED, &none);
 	if (!asked || !begun)
 		return err_set(err, ERR_NOENT, "#%" PRIu64 " is not a repetition", p->again);
 	const json_t *origin = json_object_get(begun, "origin");
@@ -238,7 +238,7 @@ static int redo_promote_look(struct redo_promote *p, struct err *err)
 	bool changed = false;
 	for (size_t i = 0; i < p->o.nr_layers; i++)
 		changed |= p->o.layer[i].after != 0;
-	for (const struct redo *r = s->redo; r; r = r->next)
+	for (const struct repeat *r = s->repeat; r; r = r->next)
 		if (r->action == p->again)
 			return err_set(err, ERR_BUSY,
 				       "the comparison of #%" PRIu64 " is still running", p->again);
@@ -260,14 +260,14 @@ static int redo_promote_look(struct redo_promote *p, struct err *err)
 				 p->again);
 }
 
-int redo_promote(const struct tree_request *rq, uint64_t again, struct err *err)
+int repeat_apply(const struct tree_request *rq, uint64_t again, struct err *err)
 {
-	struct redo_promote *p = NEW(struct redo_promote);
-	*p = (struct redo_promote){ .s = rq->s, .ticket = rq->ticket, .again = again };
-	if (redo_promote_look(p, err) < 0) {
+	struct repeat_apply *p = NEW(struct repeat_apply);
+	*p = (struct repeat_apply){ .s = rq->s, .ticket = rq->ticket, .again = again };
+	if (repeat_apply_look(p, err) < 0) {
 		promote_free(p);
 		return -1;
 	}
-	redo_promote_submit(p, rq);
+	repeat_apply_submit(p, rq);
 	return 0;
 }

@@ -9,7 +9,7 @@ enum { CHUNK = 1 << 20 };
 
 /* --- exit status --- */
 
-static json_t *redo_compare_status_of(const json_t *ended)
+static json_t *repeat_compare_status_of(const json_t *ended)
 {
 	json_t *o = json_object();
 	static const char *const keys[] = { "end", "code", "signal" };
@@ -18,10 +18,10 @@ static json_t *redo_compare_status_of(const json_t *ended)
 	return o;
 }
 
-static bool put_status(struct redo *r)
+static bool put_status(struct repeat *r)
 {
-	json_t *o = json_object(), *was = redo_compare_status_of(r->o.ended),
-	       *now = redo_compare_status_of(r->body);
+	json_t *o = json_object(), *was = repeat_compare_status_of(r->o.ended),
+	       *now = repeat_compare_status_of(r->body);
 	json_put_str(now, "end", action_end_name(r->end));
 	bool same = json_equal(was, now) != 0;
 	json_put(o, "was", was);
@@ -33,7 +33,7 @@ static bool put_status(struct redo *r)
 
 /* --- output --- */
 
-static void redo_compare_count_lines(const struct buf *b, size_t n, int64_t *line)
+static void repeat_compare_count_lines(const struct buf *b, size_t n, int64_t *line)
 {
 	for (size_t i = 0; i < n; i++)
 		*line += b->data[i] == '\n';
@@ -55,7 +55,7 @@ static bool same_stream(struct session *a, uint64_t ida, struct session *b, uint
 		size_t n = x.len < y.len ? x.len : y.len, i = 0;
 		while (i < n && x.data[i] == y.data[i])
 			i++;
-		redo_compare_count_lines(&x, i, line);
+		repeat_compare_count_lines(&x, i, line);
 		*at += i;
 		if (i < n || (n == 0 && x.len != y.len))
 			return false;
@@ -64,7 +64,7 @@ static bool same_stream(struct session *a, uint64_t ida, struct session *b, uint
 	}
 }
 
-static bool put_stream(struct redo *r, struct session *now, const char *name, int stream,
+static bool put_stream(struct repeat *r, struct session *now, const char *name, int stream,
 		       struct err *err)
 {
 	json_t *o = json_object();
@@ -84,7 +84,7 @@ static bool put_stream(struct redo *r, struct session *now, const char *name, in
 
 /* --- files --- */
 
-static const char *redo_compare_state_text(const struct ws_change *c, char text[64])
+static const char *repeat_compare_state_text(const struct ws_change *c, char text[64])
 {
 	if (!c)
 		return "as before";
@@ -97,12 +97,12 @@ static const char *redo_compare_state_text(const struct ws_change *c, char text[
 	return text;
 }
 
-static void redo_compare_differs(json_t *files, int64_t *more, const char *repo,
-				 const struct ws_change *was, const struct ws_change *now)
+static void repeat_compare_differs(json_t *files, int64_t *more, const char *repo,
+				   const struct ws_change *was, const struct ws_change *now)
 {
 	const struct ws_change *any = was ? was : now;
 	char a[64], b[64];
-	if (json_array_size(files) >= REDO_FILES_MAX) {
+	if (json_array_size(files) >= REPEAT_FILES_MAX) {
 		(*more)++;
 		return;
 	}
@@ -110,8 +110,8 @@ static void redo_compare_differs(json_t *files, int64_t *more, const char *repo,
 	json_put_bytes(row, "path", any->path, any->len);
 	if (*repo)
 		json_put_str(row, "repo", repo);
-	json_put_str(row, "was", redo_compare_state_text(was, a));
-	json_put_str(row, "now", redo_compare_state_text(now, b));
+	json_put_str(row, "was", repeat_compare_state_text(was, a));
+	json_put_str(row, "now", repeat_compare_state_text(now, b));
 	json_array_append_new(files, row);
 }
 
@@ -134,16 +134,16 @@ static void compare_diffs(const struct ws_diff *was, const struct ws_diff *now, 
 		if (ws_path_is_git(any->path, any->len))
 			*git = false;
 		else
-			redo_compare_differs(files, more, repo, a, b);
+			repeat_compare_differs(files, more, repo, a, b);
 	}
 }
 
-static int compare_layer(struct redo *r, struct trees *t, size_t i, json_t *files, int64_t *more,
+static int compare_layer(struct repeat *r, struct trees *t, size_t i, json_t *files, int64_t *more,
 			 bool *git, struct err *err)
 {
 	struct ws_view v[4] = { WS_VIEW_INIT, WS_VIEW_INIT, WS_VIEW_INIT, WS_VIEW_INIT };
 	struct ws_diff was = WS_DIFF_INIT, now = WS_DIFF_INIT;
-	const struct redo_layer *l = NULL, none = { 0 };
+	const struct repeat_layer *l = NULL, none = { 0 };
 	for (size_t k = 0; k < r->o.nr_layers; k++)
 		if (!strcmp(r->o.layer[k].repo, t->layer[i].name))
 			l = &r->o.layer[k];
@@ -168,7 +168,7 @@ static int compare_layer(struct redo *r, struct trees *t, size_t i, json_t *file
 	return rc;
 }
 
-static bool redo_compare_put_tree(struct redo *r, struct trees *t, struct err *err)
+static bool repeat_compare_put_tree(struct repeat *r, struct trees *t, struct err *err)
 {
 	json_t *o = json_object(), *files = json_array();
 	int64_t more = 0;
@@ -187,7 +187,7 @@ static bool redo_compare_put_tree(struct redo *r, struct trees *t, struct err *e
 	return same;
 }
 
-void redo_compare(struct redo *r, struct trees *t, struct err *err)
+void repeat_compare(struct repeat *r, struct trees *t, struct err *err)
 {
 	struct session *now;
 	r->result = json_object();
@@ -204,7 +204,7 @@ void redo_compare(struct redo *r, struct trees *t, struct err *err)
 	if (session_output_size(r->o.read, r->o.action, STREAM_PTY) ||
 	    session_output_size(now, r->action, STREAM_PTY))
 		same = put_stream(r, now, "pty", STREAM_PTY, err) && same;
-	same = redo_compare_put_tree(r, t, err) && same;
+	same = repeat_compare_put_tree(r, t, err) && same;
 	session_close(&now);
 	json_put_flag(r->result, "same", same && err->code == ERR_NONE);
 }

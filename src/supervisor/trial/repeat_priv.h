@@ -1,15 +1,15 @@
-/* Between redo.c (its life), redo_read.c (what the record says of the action) and
- * redo_compare.c. */
-#ifndef SUPERVISOR_TRIAL_REDO_PRIV_H
-#define SUPERVISOR_TRIAL_REDO_PRIV_H
+/* Between repeat.c (its life), repeat_read.c (what the record says of the action) and
+ * repeat_compare.c. */
+#ifndef SUPERVISOR_TRIAL_REPEAT_PRIV_H
+#define SUPERVISOR_TRIAL_REPEAT_PRIV_H
 
 #include "supervisor/trial/repeat.h"
 #include "supervisor/box/tree_op.h"
 
-enum { REDO_REPOS_MAX = 64, REDO_FILES_MAX = 200 };
+enum { REPEAT_REPOS_MAX = 64, REPEAT_FILES_MAX = 200 };
 
 /* The files of one layer around the action: seqs of snapshots, 0 = the base. */
-struct redo_layer {
+struct repeat_layer {
 	char *repo;
 	uint64_t before, after;
 };
@@ -20,7 +20,7 @@ struct origin {
 	struct session *read;
 	uint64_t action, box;
 	json_t *requested, *started, *ended, *open; /* bodies; started, ended may be NULL */
-	struct redo_layer layer[REDO_REPOS_MAX];
+	struct repeat_layer layer[REPEAT_REPOS_MAX];
 	size_t nr_layers;
 	uint64_t tree_at; /* newest snapshot before it */
 	bool shared;	  /* what changed may come from others, too */
@@ -34,8 +34,8 @@ void origin_release(struct origin *o);
 NODISCARD int origin_view(struct origin *o, uint64_t seq, struct ws_view *v, struct err *err);
 void origin_store(struct origin *o, struct ws_store *out);
 
-struct redo {
-	struct redo *next;
+struct repeat {
+	struct repeat *next;
 	struct super *s;
 	struct origin o;
 	uint64_t ticket, cause, box, seq, action;
@@ -49,6 +49,6 @@ struct redo {
 };
 
 /* Worker: fills r->result (body of redo.ended) from both records. */
-void redo_compare(struct redo *r, struct trees *t, struct err *err);
+void repeat_compare(struct repeat *r, struct trees *t, struct err *err);
 
 #endif

@@ -4,8 +4,8 @@
 
 #include "supervisor/trial/repeat_priv.h"
 
-static int redo_read_body_of(struct session *s, uint64_t seq, struct event *ev, json_t **out,
-			     struct err *err)
+static int repeat_read_body_of(struct session *s, uint64_t seq, struct event *ev, json_t **out,
+			       struct err *err)
 {
 	CLEANUP(arena_release) struct arena a = ARENA_INIT;
 	if (session_event(s, seq, ev, &a, err) < 0)
@@ -17,18 +17,18 @@ static int redo_read_body_of(struct session *s, uint64_t seq, struct event *ev, 
 	return *out ? 0 : -1;
 }
 
-static struct redo_layer *redo_read_layer_of(struct origin *o, const char *repo)
+static struct repeat_layer *repeat_read_layer_of(struct origin *o, const char *repo)
 {
 	for (size_t i = 0; i < o->nr_layers; i++)
 		if (!strcmp(o->layer[i].repo, repo))
 			return &o->layer[i];
-	if (o->nr_layers == REDO_REPOS_MAX)
+	if (o->nr_layers == REPEAT_REPOS_MAX)
 		return NULL;
-	o->layer[o->nr_layers] = (struct redo_layer){ .repo = mem_strdup(repo) };
+	o->layer[o->nr_layers] = (struct repeat_layer){ .repo = mem_strdup(repo) };
 	return &o->layer[o->nr_layers++];
 }
 
-static bool redo_read_names(const json_t *by, uint64_t action)
+static bool repeat_read_names(const json_t *by, uint64_t action)
 {
 	for (size_t i = 0; i < json_array_size(by); i++)
 		if ((uint64_t)json_integer_value(json_array_get(by, i)) == action)
@@ -38,23 +38,23 @@ static bool redo_read_names(const json_t *by, uint64_t action)
 
 /* A snapshot of its box: the newest one that the action cannot have touched is before it, the first
  * that names it after. */
-static void redo_read_snapshot(struct origin *o, const struct event *ev, const json_t *body,
-			       uint64_t began)
+static void repeat_read_snapshot(struct origin *o, const struct event *ev, const json_t *body,
+				 uint64_t began)
 {
-	struct redo_layer *l = redo_read_layer_of(o, json_str(body, "repo", ""));
+	struct repeat_layer *l = repeat_read_layer_of(o, json_str(body, "repo", ""));
 	const json_t *by = json_object_get(body, "by");
 	if (!l)
 		return;
 	if (ev->seq < began) {
 		l->before = ev->seq;
 		o->tree_at = ev->seq;
-	} else if (redo_read_names(by, o->action) && !l->after) {
+	} else if (repeat_read_names(by, o->action) && !l->after) {
 		l->after = ev->seq;
 		o->shared |= json_flag(body, "shared", false);
 	}
 }
 
-static int redo_read_box(struct origin *o, uint64_t began, struct err *err)
+static int repeat_read_box(struct origin *o, uint64_t began, struct err *err)
 {
 	CLEANUP(arena_release) struct arena a = ARENA_INIT;
 	struct feed *f;
@@ -69,7 +69,7 @@ static int redo_read_box(struct origin *o, uint64_t began, struct err *err)
 				       ? json_parse(ev.body, ev.len, "snapshot", &odd)
 				       : NULL;
 		if (body)
-			redo_read_snapshot(o, &ev, body, began);
+			repeat_read_snapshot(o, &ev, body, began);
 		arena_reset(&a);
 	}
 	feed_free(&f);
@@ -104,7 +104,7 @@ int origin_read(struct origin *o, const char *path, uint64_t action, bool now, s
 	uint64_t began = 0;
 	*o = (struct origin){ .path = mem_strdup(path), .action = action };
 	if (session_open(&o->read, path, err) < 0 ||
-	    redo_read_body_of(o->read, action, &ev, &o->requested, err) < 0)
+	    repeat_read_body_of(o->read, action, &ev, &o->requested, err) < 0)
 		return -1;
 	if (ev.kind != EV_ACTION_REQUESTED ||
 	    strcmp(json_str(o->requested, "kind", ""), "exec") != 0)
@@ -118,9 +118,9 @@ int origin_read(struct origin *o, const char *path, uint64_t action, bool now, s
 	if (json_flag(o->started, "promoted", false) || json_int(o->started, "promoted", 0))
 		return err_set(err, ERR_UNSUPPORTED,
 			       "#%" PRIu64 " did not run itself; a dry run was applied", action);
-	if (redo_read_body_of(o->read, o->box, &ev, &o->open, err) < 0)
+	if (repeat_read_body_of(o->read, o->box, &ev, &o->open, err) < 0)
 		return -1;
-	return redo_read_box(o, now ? UINT64_MAX : began, err);
+	return repeat_read_box(o, now ? UINT64_MAX : began, err);
 }
 
 void origin_release(struct origin *o)
@@ -145,8 +145,8 @@ static void no_add(void *self, enum object_type type, const void *bytes, size_t 
 	*id_out = (struct object_id){ 0 };
 }
 
-static int redo_read_get(void *self, const struct object_id *id, enum object_type *type_out,
-			 struct buf *out, struct err *err)
+static int repeat_read_get(void *self, const struct object_id *id, enum object_type *type_out,
+			   struct buf *out, struct err *err)
 {
 	struct origin *o = self;
 	return session_object(o->read, id, type_out, out, err);
@@ -154,7 +154,7 @@ static int redo_read_get(void *self, const struct object_id *id, enum object_typ
 
 void origin_store(struct origin *o, struct ws_store *out)
 {
-	*out = (struct ws_store){ .add = no_add, .get = redo_read_get, .self = o };
+	*out = (struct ws_store){ .add = no_add, .get = repeat_read_get, .self = o };
 }
 
 int origin_view(struct origin *o, uint64_t seq, struct ws_view *v, struct err *err)
@@ -163,7 +163,7 @@ int origin_view(struct origin *o, uint64_t seq, struct ws_view *v, struct err *e
 	struct event ev;
 	CLEANUP(json_release) json_t *body = NULL;
 	origin_store(o, &st);
-	if (seq && redo_read_body_of(o->read, seq, &ev, &body, err) < 0)
+	if (seq && repeat_read_body_of(o->read, seq, &ev, &body, err) < 0)
 		return -1;
 	return ws_view_load(v, &st, body, err);
 }

@@ -24,13 +24,13 @@ static void told(const char *text, void (*fn)(const json_t *, struct buf *), str
 int main(void)
 {
 	CLEANUP(buf_release) struct buf b = BUF_INIT;
-	is_int(preview_counter(counters, "Ip", "OutNoRoutes"), 7, "a column of a table");
-	is_int(preview_counter(counters, "Tcp", "AttemptFails"), 3, "of another one");
-	is_int(preview_counter(counters, "Udp", "NoPorts"), 4, "the last column");
-	is_int(preview_counter(counters, "Udp", "Gone"), 0, "a column that is not there");
-	is_int(preview_counter(counters, "", "Ip6OutNoRoutes"), 5, "a line of snmp6");
-	is_int(preview_counter("", "Ip", "OutNoRoutes"), 0, "nothing");
-	is_int(preview_counter("Ip: OutNoRoutes", "Ip", "OutNoRoutes"), 0, "cut off in the middle");
+	is_int(dry_run_counter(counters, "Ip", "OutNoRoutes"), 7, "a column of a table");
+	is_int(dry_run_counter(counters, "Tcp", "AttemptFails"), 3, "of another one");
+	is_int(dry_run_counter(counters, "Udp", "NoPorts"), 4, "the last column");
+	is_int(dry_run_counter(counters, "Udp", "Gone"), 0, "a column that is not there");
+	is_int(dry_run_counter(counters, "", "Ip6OutNoRoutes"), 5, "a line of snmp6");
+	is_int(dry_run_counter("", "Ip", "OutNoRoutes"), 0, "nothing");
+	is_int(dry_run_counter("Ip: OutNoRoutes", "Ip", "OutNoRoutes"), 0, "cut off in the middle");
 	told("{\"end\":\"ok\",\"code\":3,\"dur_us\":15000,\"files\":[{\"op\":\"M\",\"path\":\"a\"}],\"added\":2,\"removed\":1,"
 	     "\"net\":{\"refused\":1,\"hosts\":[{\"host\":\"h.example\",\"port\":443}]},\"incomplete\":[\"network\"]}",
 	     describe_preview, &b);
@@ -43,6 +43,7 @@ int main(void)
 	     "\"offset\":5,\"was_bytes\":8,\"now_bytes\":9}}",
 	     describe_redo, &b);
 	is_str(buf_cstr(&b),
-	       "s-a#4 repeated as #9: DIFFERS\n  stdout  differs from line 2 on (byte 5 of 8, now of 9)", "a repeat that differs");
+	       "s-a#4 repeated as #9: DIFFERS\n  stdout  differs from line 2 on (byte 5 of 8, now of 9)",
+	       "a repeat that differs");
 	return done_testing();
 }

@@ -91,9 +91,10 @@ static void model_print(FILE *to, const struct model *m)
 	for (size_t i = 0; i < m->nr_marks; i++)
 		fprintf(to, " mark %" PRIu64 " %" PRIu64 " '%s' '%s'", m->mark[i].seq,
 			m->mark[i].on, m->mark[i].text, m->mark[i].key);
-	for (size_t i = 0; i < m->nr_redos; i++)
-		fprintf(to, " redo %" PRIu64 " %" PRIu64 " %d %" PRIu64 " %" PRIu64, m->redo[i].seq,
-			m->redo[i].of, m->redo[i].here, m->redo[i].again, m->redo[i].ended);
+	for (size_t i = 0; i < m->nr_repeats; i++)
+		fprintf(to, " redo %" PRIu64 " %" PRIu64 " %d %" PRIu64 " %" PRIu64,
+			m->repeat[i].seq, m->repeat[i].of, m->repeat[i].here, m->repeat[i].again,
+			m->repeat[i].ended);
 	print_rows(to, &m->rows);
 	for (size_t i = 0; i < m->nr_agents; i++)
 		print_agent(to, &m->agent[i]);

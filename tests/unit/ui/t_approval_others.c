@@ -187,7 +187,7 @@ static void by_whom(void)
 	}
 }
 
-/* Held by a budget alone: more of it, or once, or not; no pattern, rule, other words or preview. */
+/* Held by a budget alone: more of it, or once, or not; no pattern, rule, other words or dry run. */
 static void of_a_budget(void)
 {
 	char path[] = "/tmp/t_approval-XXXXXX";

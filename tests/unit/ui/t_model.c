@@ -9,8 +9,13 @@ static uint64_t seq;
 static uint64_t put(uint16_t kind, uint64_t agent, uint64_t action, const char *body)
 {
 	seq++;
-	struct event ev = { .seq = seq, .agent = agent, .action = action, .kind = kind, .ts_us = (int64_t)seq * 1000000,
-			    .body = body, .len = strlen(body) };
+	struct event ev = { .seq = seq,
+			    .agent = agent,
+			    .action = action,
+			    .kind = kind,
+			    .ts_us = (int64_t)seq * 1000000,
+			    .body = body,
+			    .len = strlen(body) };
 	if (kind == EV_ACTION_REQUESTED)
 		ev.action = ev.seq;
 	model_apply(&m, &ev);
@@ -42,7 +47,8 @@ static void life_of_an_action(void)
 	put(EV_OUTPUT, a, x, "{\"stream\":2,\"len\":7}");
 	put(EV_ACTION_ENDED, a, x, "{\"end\":\"ok\",\"code\":2,\"cost_uusd\":500}");
 	const struct model_action *act = model_action(&m, x);
-	ok(act->state == ACT_OVER && !act->ok && act->code == 2, "an end with status 2 is an error");
+	ok(act->state == ACT_OVER && !act->ok && act->code == 2,
+	   "an end with status 2 is an error");
 	ok(act->out_bytes == 100 && act->err_bytes == 7, "bytes by stream");
 	is_int(model_agent(&m, a)->uusd, 500, "the agent's cost");
 	is_int(model_agent(&m, a)->errors, 1, "one error");
@@ -52,12 +58,18 @@ static void life_of_an_action(void)
 /* The action is over, and is not counted as an error: query/action_end.h. */
 static void redacted_end(void)
 {
-	uint64_t a = put(EV_AGENT_START, 0, 0, "{}"), x = put(EV_ACTION_REQUESTED, a, 0, "{\"kind\":\"exec\"}");
+	uint64_t a = put(EV_AGENT_START, 0, 0, "{}"),
+		 x = put(EV_ACTION_REQUESTED, a, 0, "{\"kind\":\"exec\"}");
 	put(EV_ACTION_STARTED, a, x, "{}");
-	struct event ev = { .seq = ++seq, .agent = a, .action = x, .kind = EV_ACTION_ENDED, .ts_us = (int64_t)seq * 1000000 };
+	struct event ev = { .seq = ++seq,
+			    .agent = a,
+			    .action = x,
+			    .kind = EV_ACTION_ENDED,
+			    .ts_us = (int64_t)seq * 1000000 };
 	model_apply(&m, &ev);
 	const struct model_action *act = model_action(&m, x);
-	ok(act->state == ACT_OVER && act->ended == ev.seq, "an action whose end is redacted is over");
+	ok(act->state == ACT_OVER && act->ended == ev.seq,
+	   "an action whose end is redacted is over");
 	is_int(model_agent(&m, a)->errors, 0, "and no error");
 	is_int(state(a), AGENT_IDLE, "its agent runs nothing");
 }
@@ -79,7 +91,7 @@ static void waits_beside_others(void)
 }
 
 /* A user runs a command of the script once more while the script asks something. */
-static void asks_beside_a_redo(void)
+static void asks_beside_a_repeat(void)
 {
 	uint64_t first = put(EV_ACTION_REQUESTED, 0, 0, "{\"kind\":\"exec\"}");
 	uint64_t script = model_action(&m, first)->agent;
@@ -88,16 +100,27 @@ static void asks_beside_a_redo(void)
 	put(EV_ASK, 0, 0, "{\"text\":\"which?\"}");
 	struct model_agent was = *model_agent(&m, script);
 	seq++;
-	struct event redo = { .seq = seq, .kind = EV_REDO_STARTED, .ts_us = (int64_t)seq * 1000000, .body = "{}", .len = 2 };
-	model_apply(&m, &redo);
+	struct event repeat = { .seq = seq,
+				.kind = EV_REDO_STARTED,
+				.ts_us = (int64_t)seq * 1000000,
+				.body = "{}",
+				.len = 2 };
+	model_apply(&m, &repeat);
 	seq++;
-	struct event again = { .seq = seq, .cause = redo.seq, .action = seq, .kind = EV_ACTION_REQUESTED, .box = 77,
-			       .ts_us = (int64_t)seq * 1000000, .body = "{\"kind\":\"exec\"}", .len = 15 };
+	struct event again = { .seq = seq,
+			       .cause = repeat.seq,
+			       .action = seq,
+			       .kind = EV_ACTION_REQUESTED,
+			       .box = 77,
+			       .ts_us = (int64_t)seq * 1000000,
+			       .body = "{\"kind\":\"exec\"}",
+			       .len = 15 };
 	model_apply(&m, &again);
 	put(EV_ACTION_STARTED, 0, again.seq, "{}");
 	put(EV_ACTION_ENDED, 0, again.seq, "{\"end\":\"ok\",\"code\":1}");
 	const struct model_agent *is = model_agent(&m, script);
-	ok(is->box == was.box && is->last == was.last && is->actions == was.actions, "a repeated action does not count as the script's");
+	ok(is->box == was.box && is->last == was.last && is->actions == was.actions,
+	   "a repeated action does not count as the script's");
 	is_int(is->errors, was.errors, "nor does its error");
 	ok(is->ask && is->since_us == was.since_us, "the time of the open question stays");
 }
@@ -108,7 +131,8 @@ static void model_calls(void)
 	uint64_t x = put(EV_ACTION_REQUESTED, a, 0, "{\"kind\":\"model\"}");
 	put(EV_ACTION_STARTED, a, x, "{}");
 	is_int(state(a), AGENT_THINK, "a model call is thinking");
-	put(EV_MODEL_REPLY, a, x, "{\"text\":\"hm\",\"usage\":{\"in\":1000,\"out\":50},\"cost_uusd\":2000}");
+	put(EV_MODEL_REPLY, a, x,
+	    "{\"text\":\"hm\",\"usage\":{\"in\":1000,\"out\":50},\"cost_uusd\":2000}");
 	put(EV_ACTION_ENDED, a, x, "{\"end\":\"ok\",\"cost_uusd\":2000,\"tokens\":1050}");
 	is_int(model_agent(&m, a)->tokens, 1050, "tokens once");
 	is_int(model_agent(&m, a)->uusd, 2000, "cost once");
@@ -132,7 +156,8 @@ static void model_calls(void)
 	put(EV_AGENT_END, a, 0, "{\"stop\":\"error\",\"ok\":false,\"text\":\"no\"}");
 	is_int(state(a), AGENT_FAILED, "ended badly");
 	a = put(EV_AGENT_START, 0, 0, "{\"name\":\"other\"}");
-	put(EV_AGENT_END, a, 0, "{\"stop\":\"stopped\",\"ok\":false,\"text\":\"stopped by a user\"}");
+	put(EV_AGENT_END, a, 0,
+	    "{\"stop\":\"stopped\",\"ok\":false,\"text\":\"stopped by a user\"}");
 	is_int(state(a), AGENT_STOPPED, "an agent ended by the user has not failed");
 }
 
@@ -147,7 +172,8 @@ static void goes_on(void)
 	is_str(script->text, "HTTP 401", "it failed, and why");
 	put(EV_SESSION_RESUMED, 0, 0, "{}");
 	script = model_agent(&m, m.start);
-	ok(!script->ended && !*script->text && !*script->stop, "after a resume the script runs again");
+	ok(!script->ended && !*script->text && !*script->stop,
+	   "after a resume the script runs again");
 	put(EV_SESSION_END, 0, 0, "{\"ok\":false,\"status\":1,\"why\":\"HTTP 401\"}");
 	put(EV_SESSION_END, 0, 0, "{\"ok\":true}");
 	script = model_agent(&m, m.start);
@@ -187,7 +213,8 @@ static void seeking(void)
 		source_seek(t, session_head(t->session));
 		source_seek(t, at);
 		bad += s->model.head != t->model.head || s->model.uusd != t->model.uusd ||
-		       s->model.nr_held != t->model.nr_held || s->model.rows.nr != t->model.rows.nr ||
+		       s->model.nr_held != t->model.nr_held ||
+		       s->model.rows.nr != t->model.rows.nr ||
 		       s->model.nr_agents != t->model.nr_agents;
 	}
 	is_int(bad, 0, "back and forth is the same as straight on");
@@ -203,7 +230,7 @@ int main(void)
 	redacted_end();
 	waits_beside_others();
 	model_calls();
-	asks_beside_a_redo();
+	asks_beside_a_repeat();
 	goes_on();
 	nonsense();
 	model_release(&m);

@@ -13,11 +13,11 @@ static const char *undo_text(const struct modes *m, bool keep)
 	return buf_cstr(&b);
 }
 
-static const char *redo_text(const struct modes *m)
+static const char *repeat_text(const struct modes *m)
 {
 	static struct buf b;
 	buf_reset(&b);
-	modes_redo(m, true, &b);
+	modes_repeat(m, true, &b);
 	return buf_cstr(&b);
 }
 
@@ -27,8 +27,9 @@ static bool has(const char *text, const char *part)
 }
 
 /* All that interfaces of agents use. */
-static const char tui[] = "plain\x1b[?1049h\x1b[?25l\x1b[?1000;1002;1006h\x1b[?2004h\x1b[?1004h\x1b[?2031h\x1b[>5u\x1b[>4;2m\x1b[4 q\x1b="
-			  "\x1b]0;an agent\a\x1b]11;#202020\x1b\\\x1b[?2026h\x1b[31mred\x1b[0m\x1b[?2026l\x1b]8;;http://x/\x1b\\link\x1b]8;;\x1b\\";
+static const char tui[] =
+	"plain\x1b[?1049h\x1b[?25l\x1b[?1000;1002;1006h\x1b[?2004h\x1b[?1004h\x1b[?2031h\x1b[>5u\x1b[>4;2m\x1b[4 q\x1b="
+	"\x1b]0;an agent\a\x1b]11;#202020\x1b\\\x1b[?2026h\x1b[31mred\x1b[0m\x1b[?2026l\x1b]8;;http://x/\x1b\\link\x1b]8;;\x1b\\";
 
 static void pieces(void)
 {
@@ -36,9 +37,12 @@ static void pieces(void)
 	modes_feed(&whole, tui, sizeof(tui) - 1);
 	for (size_t i = 0; i < sizeof(tui) - 1; i++)
 		modes_feed(&each, tui + i, 1);
-	CLEANUP(free_ptr) char *a = mem_strdup(redo_text(&whole)), *b = mem_strdup(redo_text(&each));
+	CLEANUP(free_ptr)
+	char *a = mem_strdup(repeat_text(&whole)),
+	     *b = mem_strdup(repeat_text(&each));
 	is_str(a, b, "byte after byte is as all at once");
-	ok(modes_alternate(&whole) && !modes_on(&whole, 25, true) && modes_on(&whole, 1006, false), "screen, cursor, mouse");
+	ok(modes_alternate(&whole) && !modes_on(&whole, 25, true) && modes_on(&whole, 1006, false),
+	   "screen, cursor, mouse");
 	is_str(whole.title, "an agent", "the title");
 	ok(modes_quiet(&whole), "nothing is begun");
 	modes_feed(&whole, "\x1b[?20", 5);
@@ -50,17 +54,23 @@ static void back(void)
 	struct modes m = { .at = MODES_GROUND };
 	modes_feed(&m, tui, sizeof(tui) - 1);
 	const char *text = undo_text(&m, false);
-	ok(has(text, "\x1b[?1000l") && has(text, "\x1b[?1002l") && has(text, "\x1b[?2004l") && has(text, "\x1b[?2031l"), "modes are off");
-	ok(has(text, "\x1b[?25h") && has(text, "\x1b[?1049l") && has(text, "\x1b[0 q"), "cursor and screen are back");
-	ok(has(text, "\x1b[<8u") && has(text, "\x1b[>4m") && has(text, "\x1b]111\a"), "keyboard and colors are back");
+	ok(has(text, "\x1b[?1000l") && has(text, "\x1b[?1002l") && has(text, "\x1b[?2004l") &&
+		   has(text, "\x1b[?2031l"),
+	   "modes are off");
+	ok(has(text, "\x1b[?25h") && has(text, "\x1b[?1049l") && has(text, "\x1b[0 q"),
+	   "cursor and screen are back");
+	ok(has(text, "\x1b[<8u") && has(text, "\x1b[>4m") && has(text, "\x1b]111\a"),
+	   "keyboard and colors are back");
 	ok(!has(undo_text(&m, true), "1049l"), "the screen can be left as it is");
 	struct modes again = { .at = MODES_GROUND };
-	CLEANUP(free_ptr) char *redo = mem_strdup(redo_text(&m));
-	modes_feed(&again, redo, strlen(redo));
-	is_str(redo_text(&again), redo, "restoring twice gives the same modes");
-	static const char off[] = "\x1b[?1049l\x1b[?25h\x1b[?1000;1002;1006;2004;1004;2031l\x1b[<u\x1b[>4m\x1b[0 q\x1b>\x1b]111\a";
+	CLEANUP(free_ptr) char *repeat = mem_strdup(repeat_text(&m));
+	modes_feed(&again, repeat, strlen(repeat));
+	is_str(repeat_text(&again), repeat, "restoring twice gives the same modes");
+	static const char off[] =
+		"\x1b[?1049l\x1b[?25h\x1b[?1000;1002;1006;2004;1004;2031l\x1b[<u\x1b[>4m\x1b[0 q\x1b>\x1b]111\a";
 	modes_feed(&m, off, sizeof(off) - 1);
-	ok(!has(undo_text(&m, false), "1049"), "what the program has switched off itself is not switched off again");
+	ok(!has(undo_text(&m, false), "1049"),
+	   "what the program has switched off itself is not switched off again");
 }
 
 static void stacks(void)
@@ -76,7 +86,10 @@ static void stacks(void)
 	is_int(m.kitty[1].depth, MODES_KITTY, "it is bounded");
 	modes_feed(&m, "\x1b[=2;2u", 7);
 	is_int(m.kitty[1].flags[MODES_KITTY - 1], 3, "flags that are there already stay");
-	modes_feed(&m, "\x1b" "c", 2);
+	modes_feed(&m,
+		   "\x1b"
+		   "c",
+		   2);
 	ok(!modes_alternate(&m) && !m.kitty[0].depth, "a reset is one");
 }
 
@@ -84,9 +97,12 @@ static void stacks(void)
 static void painted(void)
 {
 	struct vt *a = vt_new(10, 40, false), *b = vt_new(10, 40, false);
-	CLEANUP(buf_release) struct buf paint = BUF_INIT, one = BUF_INIT, two = BUF_INIT, again = BUF_INIT;
-	static const char text[] = "\x1b[2J\x1b[1;31mred\x1b[0m plain \x1b[48;2;1;2;3mback\x1b[0m\r\n\x1b[5;30Hwide \xe4\xb8\xad\xe6\x96\x87\x1b[10;1H"
-				   "\x1b[7mlast row\x1b[0m\x1b[3;7H";
+	CLEANUP(buf_release)
+	struct buf paint = BUF_INIT,
+		   one = BUF_INIT, two = BUF_INIT, again = BUF_INIT;
+	static const char text[] =
+		"\x1b[2J\x1b[1;31mred\x1b[0m plain \x1b[48;2;1;2;3mback\x1b[0m\r\n\x1b[5;30Hwide \xe4\xb8\xad\xe6\x96\x87\x1b[10;1H"
+		"\x1b[7mlast row\x1b[0m\x1b[3;7H";
 	vt_feed(a, text, sizeof(text) - 1);
 	vt_paint(a, &paint);
 	vt_feed(b, paint.data, paint.len);
