@@ -13,7 +13,20 @@ enum { REFS_TEXT_MAX = 64 << 20, GITDIRS_MAX = 1000 };
 static bool is_git_place(const char *p)
 {
 	return !strncmp(p, "refs/", 5) || !strncmp(p, "objects/", 8) || !strncmp(p, "logs/", 5) ||
-	       !strcmp(p, "HEAD") || !strcmp(p, "packed-refs");
+	       !strncmp(p, "worktrees/", 10) || !strcmp(p, "HEAD") || !strcmp(p, "packed-refs");
+}
+
+/* Does a ref of this name keep work? Others are of remotes, or git's own for an operation under
+ * way. */
+static bool is_kept_ref(const char *name)
+{
+	static const char *const not [] = { "refs/remotes/",   "refs/bisect/",	"refs/rewritten/",
+					    "refs/worktree/",  "refs/replace/", "refs/prefetch/",
+					    "refs/sandglass/", GIT_SEEN_LEFT };
+	for (size_t i = 0; i < ARRAY_LEN(not ); i++)
+		if (!strncmp(name, not [i], strlen(not [i])))
+			return false;
+	return !strncmp(name, "refs/", 5);
 }
 
 /* How many bytes of @path are the repository's own directory; 0: it isn't in one. */
@@ -111,10 +124,35 @@ static void see_packed(struct git_seen *g, struct id_list *l, char *text)
 		const char *name = line + len + 1;
 		if (!len || line[len] != ' ')
 			continue;
-		if (!strncmp(name, "refs/heads/", 11))
+		if (is_kept_ref(name))
 			id_list_put(l, name, of);
 		else if (!strncmp(name, "refs/remotes/", 13))
 			id_array_put(&g->remote, &of.id);
+	}
+}
+
+/* A checkout that left a commit which no branch named: "OLD NEW who<tab>checkout: moving from ID".
+ */
+static void see_left(struct id_list *l, const char *line, size_t len)
+{
+	static const char from[] = "\tcheckout: moving from ";
+	const char *at = memmem(line, len, from, sizeof(from) - 1);
+	struct named_id of = { .loose = true }, old;
+	char name[64];
+	if (!at || !read_name(at + sizeof(from) - 1, &of) || !read_name(line, &old) ||
+	    memcmp(&of.id, &old.id, sizeof(of.id)) != 0)
+		return;
+	snprintf(name, sizeof(name), GIT_SEEN_LEFT "%.12s", line);
+	id_list_put(l, name, of);
+}
+
+/* Of all lines of a log of HEAD. */
+static void see_all_left(struct id_list *l, const char *text)
+{
+	for (const char *line = text; *line;) {
+		size_t len = strcspn(line, "\n");
+		see_left(l, line, len);
+		line += len + (line[len] == '\n');
 	}
 }
 
@@ -164,11 +202,35 @@ static void see_object(struct git_seen *g, const char *rest, const struct object
 	}
 }
 
+/* @path: "NAME/HEAD" or "NAME/logs/HEAD". A HEAD that names a branch keeps nothing itself. */
+static void see_worktree(const struct refs_reader *r, struct git_seen *g, const char *path,
+			 const char *text)
+{
+	size_t len = strcspn(path, "/");
+	struct named_id of = { .loose = true };
+	CLEANUP(free_ptr) char *name = mem_printf("refs/worktrees/%.*s", (int)len, path);
+	if (!strcmp(path + len, "/HEAD") && read_name(text, &of))
+		id_list_put(r->base ? &g->base : &g->now, name, of);
+	else if (!strcmp(path + len, "/logs/HEAD") && !r->base)
+		see_all_left(&g->now, text);
+}
+
+static bool is_text_wanted(const char *rest)
+{
+	const char *in = !strncmp(rest, "worktrees/", 10) ? strchr(rest + 10, '/') : NULL;
+	return in ? !strcmp(in, "/HEAD") || !strcmp(in, "/logs/HEAD")
+		  : !strncmp(rest, "refs/", 5) || !strcmp(rest, "packed-refs") ||
+			       !strcmp(rest, "logs/refs/stash") || !strcmp(rest, "logs/HEAD") ||
+			       !strcmp(rest, "HEAD");
+}
+
 static void see_git_text(struct refs_reader *r, struct git_seen *g, const char *rest, char *text)
 {
 	struct id_list *list = r->base ? &g->base : &g->now;
 	struct named_id of = { .loose = true };
-	if (!strncmp(rest, "refs/heads/", 11) && read_name(text, &of))
+	if (!strncmp(rest, "worktrees/", 10))
+		see_worktree(r, g, rest + 10, text);
+	else if (is_kept_ref(rest) && read_name(text, &of))
 		id_list_put(list, rest, of);
 	else if (!strncmp(rest, "refs/remotes/", 13) && read_name(text, &of))
 		id_array_put(&g->remote, &of.id);
@@ -176,9 +238,10 @@ static void see_git_text(struct refs_reader *r, struct git_seen *g, const char *
 		see_packed(g, list, text);
 	else if (!strcmp(rest, "logs/refs/stash"))
 		see_log(text, NULL, list);
-	else if (!strcmp(rest, "logs/HEAD") && !r->base)
+	else if (!strcmp(rest, "logs/HEAD") && !r->base) {
+		see_all_left(&g->now, text);
 		see_log(text, &g->log_head, NULL);
-	else if (!strcmp(rest, "HEAD") && !r->base)
+	} else if (!strcmp(rest, "HEAD") && !r->base)
 		see_head(g, text);
 }
 
@@ -195,10 +258,7 @@ static bool see_entry(void *self, const char *path, size_t len, unsigned mode,
 		return true;
 	const char *rest = whole + at + 1;
 	CLEANUP(buf_release) struct buf text = BUF_INIT;
-	bool object = !strncmp(rest, "objects/", 8),
-	     wanted = !strncmp(rest, "refs/", 5) || !strcmp(rest, "packed-refs") ||
-		      !strcmp(rest, "logs/refs/stash") || !strcmp(rest, "logs/HEAD") ||
-		      !strcmp(rest, "HEAD");
+	bool object = !strncmp(rest, "objects/", 8), wanted = is_text_wanted(rest);
 	if (object && !r->base)
 		see_object(g, rest + 8, oid);
 	else if (!object && wanted && refs_text(r, oid, strcmp(rest, "logs/HEAD") != 0, &text))

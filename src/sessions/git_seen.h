@@ -6,6 +6,9 @@
 #include "base/json.h"
 #include "sandbox/workspace/state.h"
 
+/* Commits that HEAD left while no branch named them have names with this, as if they were refs. */
+#define GIT_SEEN_LEFT "refs/detached-"
+
 struct named_id {
 	char *name; /* owned */
 	struct object_id id;
@@ -25,12 +28,15 @@ struct made_object {
 	struct object_id id, blob; /* @id first */
 	unsigned walk;		   /* the newest walk that has come by */
 	bool of_head;		   /* HEAD leads to this commit */
+	bool of_remote;		   /* a branch of a remote does */
+	bool of_ref;		   /* a ref that keeps work does */
 	bool content;		   /* known to be of a file: it leads to nothing */
 };
 /* One repository of the sandbox. */
 struct git_seen {
-	char *gitdir;		  /* owned */
-	struct id_list now, base; /* heads and stashes */
+	char *gitdir; /* owned */
+	/* refs that keep work, and HEADs of worktrees ("refs/worktrees/NAME") */
+	struct id_list now, base;
 	struct id_array remote;	  /* what a remote has, too */
 	struct made_object *made; /* by id */
 	size_t nr, cap;

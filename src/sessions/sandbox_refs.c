@@ -12,7 +12,13 @@
 #include "sessions/submodule.h"
 
 /* A sandbox's history can be made up to take forever: these are for all its branches together. */
-enum { OBJECT_MAX = 8 << 20, OBJECTS_MAX = 200000, BYTES_MAX = 256 << 20, REFS_MAX = 1000 };
+enum {
+	OBJECT_MAX = 8 << 20,
+	OBJECTS_MAX = 200000,
+	BYTES_MAX = 256 << 20,
+	REFS_MAX = 1000,
+	TAGS_MAX = 5
+};
 
 static const char why_large[] = "it has too many objects";
 
@@ -103,6 +109,30 @@ static struct object_id mark_head(struct refs_reader *r, struct git_seen *g)
 	return tree;
 }
 
+/* The commits that branches of remotes lead to. */
+static void mark_remotes(struct refs_reader *r, struct git_seen *g)
+{
+	struct made_stack s = { 0 };
+	unsigned walk = ++r->walk;
+	for (size_t i = 0; i < g->remote.nr; i++)
+		stack_push(&s, g, &g->remote.item[i], walk);
+	while (s.nr && !walks_end(r)) {
+		CLEANUP(buf_release) struct buf text = BUF_INIT;
+		struct made_object *m = s.item[--s.nr];
+		struct loose_commit c;
+		enum loose_type type;
+		r->objects++;
+		if (!made_read(r, m, &type, &text) || type != LOOSE_COMMIT ||
+		    !loose_commit_read(&c, &text))
+			continue;
+		m->of_remote = true;
+		for (size_t i = 0; i < c.nr; i++)
+			stack_push(&s, g, &c.parent[i], walk);
+		loose_commit_release(&c);
+	}
+	free(s.item);
+}
+
 static void put_made(json_t *list, const struct made_object *m)
 {
 	char id[41], blob[41];
@@ -134,7 +164,8 @@ static void walk_ref(struct refs_reader *r, struct git_seen *g, struct sandbox_r
 		} else if (type == LOOSE_TREE) {
 			stack_push_tree(&s, g, &text, walk);
 		} else if (type == LOOSE_COMMIT && loose_commit_read(&c, &text)) {
-			ref->commits += !m->of_head;
+			ref->commits += !m->of_head && !m->of_remote;
+			m->of_ref = true;
 			if (!memcmp(&m->id, &ref->tip, sizeof(ref->tip)))
 				*tree_out = c.tree;
 			stack_push(&s, g, &c.tree, walk);
@@ -150,10 +181,42 @@ static void walk_ref(struct refs_reader *r, struct git_seen *g, struct sandbox_r
 	free(s.item);
 }
 
+/* Tags that lead to the object which @ref leads to are followed. */
+static void ref_peel(struct refs_reader *r, const struct git_seen *g, struct named_id *ref)
+{
+	for (int i = 0; i < TAGS_MAX; i++) {
+		CLEANUP(buf_release) struct buf text = BUF_INIT;
+		struct made_object *m = made_find(g, &ref->id);
+		enum loose_type type;
+		char hex[41];
+		if (!m || walks_end(r))
+			return;
+		r->objects++;
+		if (!made_read(r, m, &type, &text) || type != LOOSE_TAG || text.len < 47 ||
+		    memcmp(text.data, "object ", 7) != 0)
+			return;
+		memcpy(hex, text.data + 7, 40);
+		hex[40] = 0;
+		if (!object_parse(hex, &ref->id))
+			return;
+	}
+}
+
+static bool is_head_or_stash(const char *ref)
+{
+	return !strncmp(ref, "refs/heads/", 11) || !strncmp(ref, "refs/stash", 10);
+}
+
 static bool ref_changed(const struct git_seen *g, const struct named_id *ref)
 {
 	const struct named_id *base = id_list_find(&g->base, ref->name);
-	return !id_array_has(&g->remote, &ref->id) &&
+	bool left = !strncmp(ref->name, GIT_SEEN_LEFT, strlen(GIT_SEEN_LEFT));
+	const struct made_object *m = made_find(g, &ref->id);
+	/* a fetch brings tags in packs, of which nothing is known */
+	if (!m && (left || (g->remote.nr && !is_head_or_stash(ref->name))))
+		return false;
+	return !(left && (m->of_ref || m->of_head || m->of_remote)) &&
+	       !id_array_has(&g->remote, &ref->id) &&
 	       !(base && !memcmp(&base->id, &ref->id, sizeof(ref->id))) &&
 	       memcmp(&g->head, &ref->id, sizeof(ref->id)) != 0;
 }
@@ -174,7 +237,8 @@ static void refs_put(struct sandbox_refs *out, const char *gitdir, const char *n
 static void refs_add(struct refs_reader *r, struct git_seen *g, const struct named_id *of,
 		     const struct object_id *head_tree, struct sandbox_refs *out)
 {
-	bool stash = !strncmp(of->name, "refs/stash", 10);
+	bool stash = !strncmp(of->name, "refs/stash", 10),
+	     head = !strncmp(of->name, "refs/heads/", 11);
 	struct sandbox_ref ref = { .tip = of->id };
 	struct object_id tree = { 0 };
 	if (of->wide)
@@ -189,7 +253,27 @@ static void refs_add(struct refs_reader *r, struct git_seen *g, const struct nam
 		json_decref(ref.objects);
 		return;
 	}
-	refs_put(out, g->gitdir, of->name + (stash ? 5 : 11), ref);
+	refs_put(out, g->gitdir, of->name + (head ? 11 : 5), ref);
+}
+
+/* Returns how many there are too many. @left: those that HEAD has left, or all others. */
+static size_t refs_of(struct refs_reader *r, struct git_seen *g, bool left,
+		      const struct object_id *tree, struct sandbox_refs *out)
+{
+	size_t others = 0;
+	for (size_t k = 0; k < g->now.nr; k++) {
+		struct named_id *ref = &g->now.item[k];
+		if (left != !strncmp(ref->name, GIT_SEEN_LEFT, strlen(GIT_SEEN_LEFT)))
+			continue;
+		ref_peel(r, g, ref);
+		if (!ref_changed(g, ref))
+			continue;
+		if (out->nr < REFS_MAX)
+			refs_add(r, g, ref, tree, out);
+		else
+			others++;
+	}
+	return others;
 }
 
 static int cmp_refs(const void *pa, const void *pb)
@@ -217,13 +301,9 @@ int sandbox_refs_read(struct sandbox_refs *out, const struct ws_store *st, const
 	for (size_t i = 0; rc == 0 && i < r.nr && !r.full; i++) {
 		struct git_seen *g = &r.seen[i];
 		struct object_id tree = mark_head(&r, g);
-		for (size_t k = 0; k < g->now.nr; k++)
-			if (!ref_changed(g, &g->now.item[k]))
-				continue;
-			else if (out->nr < REFS_MAX)
-				refs_add(&r, g, &g->now.item[k], &tree, out);
-			else
-				others++;
+		mark_remotes(&r, g);
+		others += refs_of(&r, g, false, &tree, out);
+		others += refs_of(&r, g, true, &tree, out); /* of which no ref is left */
 	}
 	if (others || r.full || r.more || r.unread)
 		refs_put(out, ".git", "(others)", (struct sandbox_ref){ .why = why_others(&r) });

@@ -1,8 +1,9 @@
 /* Branches and stashes that an agent made in a sandbox and that its working files don't have: read
  * from a snapshot alone. The sandbox's repository is never opened.
  *
- * A branch is one of them if it has commits that HEAD doesn't lead to, and other files than HEAD,
- * and no remote has it. Tags and remote branches don't count: nobody works on them. */
+ * A branch is one of them if it has commits that neither HEAD nor a remote leads to, and other
+ * files than HEAD. So is every other ref (a tag, notes), the HEAD of a worktree that was made
+ * inside, and a commit that HEAD left while no ref named it. */
 #ifndef SESSIONS_SANDBOX_REFS_H
 #define SESSIONS_SANDBOX_REFS_H
 
@@ -11,7 +12,7 @@
 
 struct sandbox_ref {
 	char *gitdir; /* ".git", "in/.git", ".git/modules/lib" */
-	char *name;   /* "feature"; of a stash "stash", "stash-1" */
+	char *name; /* "feature", "stash", "stash-1", "tags/v1", "worktrees/NAME", "detached-ID" */
 	struct object_id tip;
 	size_t commits;	 /* that HEAD doesn't lead to */
 	json_t *objects; /* [[id,blob]]: new git objects, and the recorded files that hold them */

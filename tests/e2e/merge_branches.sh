@@ -62,6 +62,22 @@ is "$(names st)" 'main mine-stash mine-stash-1 ' 'both are branches'
 is "$(git -C st show mine-stash-1:a.txt | tail -1) $(git -C st show mine-stash:a.txt | tail -1) $(git -C st show 'mine-stash^3:u')" 's t u' 'with all that was stashed'
 is "$(not_merged)" 0 'merged'
 
+# --- commits without a branch: a tag, notes, a worktree made inside, and a detached HEAD that was left
+repo free
+work free 'commit() { echo $1 >$1; git add $1; git commit -qm $1; }
+	git checkout -q --detach; commit t; git tag -a -m "a tag" v1; git checkout -q --detach main; commit left; git switch -q main
+	git notes add -m "a note"; git tag on-main
+	git worktree add --detach wt; cd wt; commit w; cd ..; rm -r wt
+	git checkout -q --detach; commit kept; kept=$(git rev-parse HEAD); git switch -q main; git merge -q $kept'
+is "$(not_merged)" 5 'a file, and four that have no branch'
+merge --to mine
+left=$(value '[b["name"] for b in r["targets"][0]["branches"] if b["name"].startswith("detached-")][0]')
+is "$(names free)" "main mine mine-$left mine-notes/commits mine-tags/v1 mine-worktrees/wt " 'each becomes a branch'
+is "$(for b in "$left" tags/v1 worktrees/wt; do git -C free log -1 --format=%s "mine-$b"; done | xargs) $(not_merged)" 'left t w 0' 'with its commits'
+work free 'git switch -qc x; for i in 1 2; do echo $i >x; git add x; git commit -qm $i; done; git tag two; git tag one HEAD~
+	git update-ref refs/remotes/origin/x x; git switch -q main; git branch -qD x'
+is "$(not_merged)" 0 'what a remote has, and tags on it, do not count'
+
 # --- what HEAD leads to is no branch of its own
 repo no
 work no 'git switch -qc f; echo f >f; git add f; git commit -qm f; git switch -q main; git merge -q f; git branch g; git tag v; git switch -qc h'
