@@ -202,6 +202,13 @@ static void see_object(struct git_seen *g, const char *rest, const struct object
 	}
 }
 
+static void see_head_log(const struct refs_reader *r, struct git_seen *g, char *text)
+{
+	if (!r->base)
+		see_all_left(&g->now, text);
+	see_log(text, r->base ? &g->base_head : &g->log_head, NULL);
+}
+
 /* @path: "NAME/HEAD" or "NAME/logs/HEAD". A HEAD that names a branch keeps nothing itself. */
 static void see_worktree(const struct refs_reader *r, struct git_seen *g, const char *path,
 			 const char *text)
@@ -238,10 +245,9 @@ static void see_git_text(struct refs_reader *r, struct git_seen *g, const char *
 		see_packed(g, list, text);
 	else if (!strcmp(rest, "logs/refs/stash"))
 		see_log(text, NULL, list);
-	else if (!strcmp(rest, "logs/HEAD") && !r->base) {
-		see_all_left(&g->now, text);
-		see_log(text, &g->log_head, NULL);
-	} else if (!strcmp(rest, "HEAD") && !r->base)
+	else if (!strcmp(rest, "logs/HEAD"))
+		see_head_log(r, g, text);
+	else if (!strcmp(rest, "HEAD") && !r->base)
 		see_head(g, text);
 }
 

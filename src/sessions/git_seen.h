@@ -41,6 +41,7 @@ struct git_seen {
 	struct made_object *made; /* by id */
 	size_t nr, cap;
 	struct object_id log_head, head; /* null: untouched */
+	struct object_id base_head;	 /* HEAD at opening; null: untouched, or none */
 	char *head_ref;			 /* owned */
 	bool packs;
 };

@@ -20,7 +20,9 @@ enum {
 	TAGS_MAX = 5
 };
 
-static const char why_large[] = "it has too many objects";
+static const char why_large[] = "it has too many objects",
+		  why_packed[] = "its objects are in a pack",
+		  why_only_inside[] = "its repository is only in the sandbox";
 
 /* --- what a commit leads to --- */
 
@@ -73,9 +75,13 @@ static void stack_push_tree(struct made_stack *s, const struct git_seen *g, cons
 	struct tree_entry e;
 	struct err none = ERR_INIT;
 	size_t pos = 0;
-	while (tree_next(buf_cstr(text), text->len, &pos, &e, &none) == 1)
-		if (e.mode != TREE_MODE_GITLINK)
+	while (tree_next(buf_cstr(text), text->len, &pos, &e, &none) == 1) {
+		struct made_object *m = e.mode == TREE_MODE_GITLINK ? NULL : made_find(g, &e.oid);
+		if (m && e.mode != TREE_MODE_DIR)
+			m->content = true; /* if not, the merge child notices */
+		if (m)
 			stack_push(s, g, &e.oid, walk);
+	}
 }
 
 /* The commits that HEAD leads to; returns its tree, if that is new. */
@@ -246,7 +252,7 @@ static void refs_add(struct refs_reader *r, struct git_seen *g, const struct nam
 	else
 		walk_ref(r, g, &ref, &tree);
 	if (!ref.why && g->packs && !json_array_size(ref.objects))
-		ref.why = "its objects are in a pack";
+		ref.why = why_packed;
 	bool known = !ref.why || !object_is_null(&tree), /* the tip could be read */
 		same = !stash && !object_is_null(&tree) && !memcmp(&tree, head_tree, sizeof(tree));
 	if (known && json_array_size(ref.objects) ? !ref.commits || same : !ref.why) {
@@ -254,6 +260,42 @@ static void refs_add(struct refs_reader *r, struct git_seen *g, const struct nam
 		return;
 	}
 	refs_put(out, g->gitdir, of->name + (head ? 11 : 5), ref);
+}
+
+/* The branch that HEAD is at: the sandbox may have moved it without a change of HEAD's file. */
+static const char *head_name(const struct git_seen *g)
+{
+	const char *name = NULL;
+	if (g->head_ref)
+		return !strncmp(g->head_ref, "refs/heads/", 11) ? g->head_ref + 11 : "HEAD";
+	for (size_t i = 0; i < g->now.nr; i++) {
+		const struct named_id *ref = &g->now.item[i];
+		if (strncmp(ref->name, "refs/heads/", 11) != 0 ||
+		    memcmp(&ref->id, &g->head, sizeof(g->head)) != 0)
+			continue;
+		if (!name || id_list_find(&g->base, ref->name)) /* it was there, and has moved */
+			name = ref->name + 11;
+	}
+	return name ? name : "HEAD";
+}
+
+/* HEAD's own commits, if the sandbox made some. */
+static void head_add(struct refs_reader *r, struct git_seen *g, struct sandbox_refs *out)
+{
+	struct sandbox_ref ref = { .tip = g->head, .base = g->base_head, .of_head = true };
+	const struct made_object *m = made_find(g, &g->head);
+	struct object_id tree;
+	if (id_array_has(&g->remote, &g->head) || (m ? !m->of_head || m->of_remote : !g->packs) ||
+	    (!m && (object_is_null(&g->base_head) || object_is_null(&g->head) ||
+		    !memcmp(&g->head, &g->base_head, sizeof(g->head)))))
+		return;
+	walk_ref(r, g, &ref, &tree);
+	ref.commits = 0;
+	for (size_t i = 0; i < g->nr; i++)
+		ref.commits += g->made[i].of_head && !g->made[i].of_remote;
+	if (!m)
+		ref.why = why_packed;
+	refs_put(out, g->gitdir, head_name(g), ref);
 }
 
 /* Returns how many there are too many. @left: those that HEAD has left, or all others. */
@@ -304,6 +346,7 @@ int sandbox_refs_read(struct sandbox_refs *out, const struct ws_store *st, const
 		mark_remotes(&r, g);
 		others += refs_of(&r, g, false, &tree, out);
 		others += refs_of(&r, g, true, &tree, out); /* of which no ref is left */
+		head_add(&r, g, out);
 	}
 	if (others || r.full || r.more || r.unread)
 		refs_put(out, ".git", "(others)", (struct sandbox_ref){ .why = why_others(&r) });
@@ -351,7 +394,8 @@ void sandbox_refs_merged(struct sandbox_refs *r, const json_t *body, const char 
 			continue;
 		for (size_t k = 0; k < r->nr; k++) {
 			const json_t *b = ref_entry(&r->item[k], json_object_get(t, "branches"));
-			if (*json_str(b, "ref", ""))
+			if (*json_str(b, "ref", "") ||
+			    ref_entry(&r->item[k], json_object_get(t, "covered")))
 				sandbox_ref_release(&r->item[k]);
 			else
 				r->item[keep++] = r->item[k];
@@ -364,22 +408,33 @@ void sandbox_refs_left(const struct sandbox_refs *r, const json_t *body, const c
 		       json_t *out)
 {
 	const json_t *targets = json_object_get(body, "targets");
+	const char *mode = json_str(body, "mode", "");
+	bool asked = !strcmp(mode, "branch") || !strcmp(mode, "commits"),
+	     files_left = json_int(json_object_get(body, "unmerged"), "files", 0) > 0 ||
+			  json_int(body, "left", 0) > 0 || !strcmp(mode, "patch");
 	for (size_t k = 0; k < r->nr; k++) {
 		const struct sandbox_ref *ref = &r->item[k];
-		const json_t *b = NULL;
+		const json_t *b = NULL, *covered = NULL;
 		for (size_t i = 0; !b && i < json_array_size(targets); i++) {
 			const json_t *t = json_array_get(targets, i);
-			if (!strcmp(json_str(t, "repo", ""), repo))
-				b = ref_entry(ref, json_object_get(t, "branches"));
+			if (strcmp(json_str(t, "repo", ""), repo) != 0)
+				continue;
+			b = ref_entry(ref, json_object_get(t, "branches"));
+			if (!covered)
+				covered = ref_entry(ref, json_object_get(t, "covered"));
 		}
-		if (*json_str(b, "ref", ""))
+		if (*json_str(b, "ref", "") || covered || (ref->of_head && files_left))
 			continue;
 		json_t *o = json_object();
 		json_put_str(o, "repo", repo);
 		json_put_str(o, "gitdir", ref->gitdir);
 		json_put_str(o, "name", ref->name);
 		json_put_int(o, "commits", (int64_t)ref->commits);
-		json_put_str(o, "why", b ? json_str(b, "why", NULL) : ref->why);
+		json_put_str(o, "why",
+			     b			     ? json_str(b, "why", NULL)
+			     : ref->why		     ? ref->why
+			     : asked && ref->of_head ? why_only_inside
+						     : NULL);
 		json_array_append_new(out, o);
 	}
 }
@@ -400,6 +455,9 @@ static json_t *refs_of_gitdir(const struct sandbox_refs *r, const char *gitdir)
 		json_put_int(o, "commits", (int64_t)ref->commits);
 		json_put_str(o, "why", ref->why);
 		json_put(o, "objects", json_incref(ref->objects));
+		json_put_flag(o, "of_head", ref->of_head);
+		object_hex(&ref->base, hex);
+		json_put_str(o, "base", object_is_null(&ref->base) ? NULL : hex);
 		if (!list)
 			list = json_array();
 		json_array_append_new(list, o);

@@ -3,7 +3,8 @@
  *
  * A branch is one of them if it has commits that neither HEAD nor a remote leads to, and other
  * files than HEAD. So is every other ref (a tag, notes), the HEAD of a worktree that was made
- * inside, and a commit that HEAD left while no ref named it. */
+ * inside, and a commit that HEAD left while no ref named it. HEAD's own commits are one, too: they
+ * may hold what the working files don't (a rewritten history, an ignored file that was added). */
 #ifndef SESSIONS_SANDBOX_REFS_H
 #define SESSIONS_SANDBOX_REFS_H
 
@@ -14,9 +15,13 @@ struct sandbox_ref {
 	char *gitdir; /* ".git", "in/.git", ".git/modules/lib" */
 	char *name; /* "feature", "stash", "stash-1", "tags/v1", "worktrees/NAME", "detached-ID" */
 	struct object_id tip;
-	size_t commits;	 /* that HEAD doesn't lead to */
+	size_t commits;	 /* that HEAD doesn't lead to, or all of HEAD's own */
 	json_t *objects; /* [[id,blob]]: new git objects, and the recorded files that hold them */
 	const char *why; /* it can't be brought; NULL: it can. Static */
+	/* HEAD's own commits: the merge child says whether the working files hold all of them.
+	 * Until all files are merged, the files stand for them. */
+	bool of_head;
+	struct object_id base; /* of_head: HEAD at opening; null = not known */
 };
 struct sandbox_refs {
 	struct sandbox_ref *item; /* by gitdir and name */
@@ -27,7 +32,7 @@ struct sandbox_refs {
 /* Of the snapshot @body. */
 NODISCARD int sandbox_refs_read(struct sandbox_refs *out, const struct ws_store *st,
 				const json_t *body, struct err *err);
-/* Drops those that a merge with this body has brought to @dir. */
+/* Drops those that a merge with this body has brought to @dir, or found covered by its files. */
 void sandbox_refs_merged(struct sandbox_refs *r, const json_t *body, const char *repo,
 			 const char *dir);
 /* merge_target.branches: @self is a struct sandbox_refs_at. */

@@ -238,6 +238,12 @@ static void drop_merged_refs(struct unmerged *u, size_t b, struct unmerged_layer
 			sandbox_refs_merged(&l->refs, u->merges[i].body, l->repo, l->dir);
 }
 
+/* Files that are not merged stand for the commits of HEAD. */
+static bool unmerged_counts(const struct unmerged_layer *l, const struct sandbox_ref *ref)
+{
+	return !ref->of_head || !l->files;
+}
+
 int unmerged_read(struct unmerged *out, struct session *s, struct err *err)
 {
 	struct feed *f;
@@ -269,7 +275,8 @@ int unmerged_read(struct unmerged *out, struct session *s, struct err *err)
 				l->files = (size_t)json_int(l->snap, "touched", 0);
 			drop_merged_refs(out, i, l);
 			out->box[i].files += l->files;
-			out->box[i].branches += l->refs.nr;
+			for (size_t r = 0; r < l->refs.nr; r++)
+				out->box[i].branches += unmerged_counts(l, &l->refs.item[r]);
 			out->box[i].large += l->large;
 		}
 	}
@@ -319,7 +326,9 @@ void unmerged_what(const struct unmerged_box *b, struct buf *out)
 		buf_puts(out, b->branches == 1 ? "branch " : "branches ");
 	for (size_t i = 0; i < b->nr; i++)
 		for (size_t k = 0; k < b->layer[i].refs.nr; k++)
-			buf_printf(out, "%s%s", named++ ? ", " : "", b->layer[i].refs.item[k].name);
+			if (unmerged_counts(&b->layer[i], &b->layer[i].refs.item[k]))
+				buf_printf(out, "%s%s", named++ ? ", " : "",
+					   b->layer[i].refs.item[k].name);
 }
 
 void unmerged_tell(struct cmd_ctx *ctx, const char *path)

@@ -24,7 +24,7 @@ struct unmerged_layer {
 	size_t files;		  /* not merged */
 	/* among them kept by hash only although nothing ignores them: cannot be merged */
 	size_t large;
-	struct sandbox_refs refs; /* branches and stashes that are not merged */
+	struct sandbox_refs refs; /* branches, stashes, and HEAD's commits that are not merged */
 };
 
 struct unmerged_box {

@@ -78,6 +78,32 @@ work free 'git switch -qc x; for i in 1 2; do echo $i >x; git add x; git commit 
 	git update-ref refs/remotes/origin/x x; git switch -q main; git branch -qD x'
 is "$(not_merged)" 0 'what a remote has, and tags on it, do not count'
 
+# --- HEAD's own commits hold more than the working files do
+commit_more() { # name, commands: "not merged before, branches of the merge, not merged after"
+	repo "$1" && echo '*.log' >"$1/.gitignore" && echo o >"$1/o" && git -C "$1" add -A && git -C "$1" commit -qm more
+	work "$1" "$2"
+	local before after
+	before=$(not_merged)
+	merge --to mine
+	after=$(not_merged)
+	echo "$before $(names "$1")$after"
+}
+is "$(commit_more word 'git commit -q --amend -m word')" '1 main mine-main 0' 'a commit of yours with another message'
+is "$(commit_more force 'echo k >k.log; git add -f k.log; git commit -qm keep')" '1 main mine-main 0' 'an ignored file that was added'
+is "$(git -C force show mine-main:k.log)" k 'is in the branch'
+is "$(commit_more cached 'git rm -q --cached o; echo o >>.gitignore; git commit -qam "no o"')" '1 main mine mine-main 0' 'a file that is no longer tracked'
+is "$(commit_more anew 'rm -rf .git; git init -q; git add -A; git commit -qm anew; echo x >x; git add x; git commit -qm x')" '1 main mine mine-main 0' 'another history'
+is "$(commit_more both 'echo n >n; git add n; git commit -qm n
+	git switch -qc f; echo m >>n; git commit -qam m; echo d >>n')" '1 main mine 0' 'commits of which the files have all need no branch'
+repo dirty && echo mine >>dirty/a.txt && echo mine >dirty/u
+work dirty 'echo x >x; git add -A; git commit -qm all'
+merge --path x
+is "$(names dirty) $(not_merged)" "main sandglass/$(id)  0" 'nor what you had not committed'
+repo new
+work new 'git init -q in; cd in; echo n >n; git add n; git commit -qm n'
+merge --apply
+is "$(not_merged) $(value '[b["gitdir"] for b in r["branches_left"]]')" "1 ['in/.git']" 'a repository that is only in the sandbox'
+
 # --- what HEAD leads to is no branch of its own
 repo no
 work no 'git switch -qc f; echo f >f; git add f; git commit -qm f; git switch -q main; git merge -q f; git branch g; git tag v; git switch -qc h'

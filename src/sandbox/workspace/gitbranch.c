@@ -253,20 +253,31 @@ static const char *branch_bring(struct target *t, const json_t *branch, size_t n
 	return NULL;
 }
 
+static json_t *branch_report(const json_t *branch)
+{
+	json_t *o = json_object();
+	json_put_str(o, "gitdir", json_str(branch, "gitdir", NULL));
+	json_put(o, "name", json_incref(json_object_get(branch, "name"))); /* may be bytes */
+	json_put_str(o, "tip", json_str(branch, "tip", NULL));
+	json_put_int(o, "commits", json_int(branch, "commits", 0));
+	return o;
+}
+
 void branches_prepare(struct target *t, bool dry, json_t *report)
 {
 	const json_t *list = json_object_get(t->request, "branches");
-	json_t *out = json_array();
+	bool look = json_flag(t->request, "branches_look", false);
+	json_t *out = json_array(), *covered = json_array();
 	for (size_t i = 0; i < json_array_size(list); i++) {
 		const json_t *branch = json_array_get(list, i);
-		json_t *o = json_object();
 		char *ref = NULL;
-		const char *why = branch_bring(t, branch, i, dry, &ref);
-		json_put_str(o, "gitdir", json_str(branch, "gitdir", NULL));
-		json_put(o, "name",
-			 json_incref(json_object_get(branch, "name"))); /* may be bytes */
-		json_put_str(o, "tip", json_str(branch, "tip", NULL));
-		json_put_int(o, "commits", json_int(branch, "commits", 0));
+		if (json_flag(branch, "of_head", false) && head_covered(t, branch)) {
+			json_array_append_new(covered, branch_report(branch));
+			continue;
+		}
+		json_t *o = branch_report(branch);
+		const char *why = look ? "this merge brings no branches"
+				       : branch_bring(t, branch, json_array_size(out), dry, &ref);
 		json_put_str(o, "ref", why ? NULL : ref);
 		json_put_str(o, "why", why);
 		json_array_append_new(out, o);
@@ -274,7 +285,10 @@ void branches_prepare(struct target *t, bool dry, json_t *report)
 	}
 	if (json_array_size(out))
 		json_put(report, "branches", json_incref(out));
+	if (json_array_size(covered))
+		json_put(report, "covered", json_incref(covered));
 	json_decref(out);
+	json_decref(covered);
 }
 
 /* Drops the @i-th branch, which can't be made. */

@@ -245,7 +245,8 @@ int forget_refs(struct target *t, json_t **out, struct err *err);
 /* gitbranch.c: branches that were made in the sandbox ("branches" and "branch_base" of the
  * request). */
 /* Looks through their objects, writes them unless @dry, and reports each with its "ref", or "why"
- * it can't be brought. */
+ * it can't be brought. HEAD's own commits are brought only if the files of the merge don't cover
+ * them. */
 void branches_prepare(struct target *t, bool dry, json_t *report);
 /* One that can't be made is dropped, and gets its "why" in the @report. */
 int branches_make(struct target *t, json_t *report, struct err *err);
@@ -256,6 +257,10 @@ json_t *branches_record(const struct target *t, const json_t *earlier);
 /* Removes those of @rec that have not moved and are not checked out; @out names the others. */
 void branches_undo(struct target *t, const json_t *rec, json_t *out);
 void branches_release(struct target *t);
+
+/* githead.c: does the classified plan have all that the commits of HEAD hold? @branch: an entry of
+ * "branches" with of_head; "left" of the request: paths that a choice left out. */
+bool head_covered(struct target *t, const json_t *branch);
 
 /* gitconfig.c: line ends, attributes, and ignored files of the user's own configuration, and
  * nothing else of it. Before we become another user; then into the repository. */

@@ -388,7 +388,7 @@ int plan_prepare(struct target *t, json_t **out, struct err *err)
 	}
 	if (rc == 0 && clean && !dry && t->repo && !c.nr)
 		rc = gitwrite_flush(t, err); /* contents of the index */
-	if (rc == 0 && commits)
+	if (rc == 0)
 		branches_prepare(t, dry || !clean, o);
 	if (rc == 0 && clean && !dry && branches_make(t, o, err) < 0) {
 		struct err none = ERR_INIT;

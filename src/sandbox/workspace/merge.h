@@ -93,8 +93,9 @@ struct merge_target {
 	size_t (*within)(void *self, const char *prefix, const struct merge_step **out);
 	void *within_self;
 	/* Branches that were made in the repository at @prefix ("": it itself), as
-	 * [{gitdir,name,tip,commits,why,objects}] (sandbox_refs.h), owned by the caller; NULL:
-	 * none. Modes that make commits bring them, as branches of their own. May be NULL */
+	 * [{gitdir,name,tip,commits,why,objects,of_head,base}] (sandbox_refs.h), owned by the
+	 * caller; NULL: none. Modes that make commits bring them, as branches of their own. May be
+	 * NULL */
 	json_t *(*branches)(void *self, const char *prefix);
 	void *branches_self;
 	const char *rest; /* message of what nobody committed; NULL: that of the last step */

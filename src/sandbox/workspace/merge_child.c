@@ -196,3 +196,20 @@ int child_ask(struct child *c, unsigned type, const json_t *request, json_t **ou
 			return -1;
 	}
 }
+
+json_t *merge_user(void)
+{
+	static const char *const name[][2] = { { "home", "HOME" },
+					       { "xdg", "XDG_CONFIG_HOME" },
+					       { "global", "GIT_CONFIG_GLOBAL" },
+					       { "system", "GIT_CONFIG_SYSTEM" } };
+	json_t *o = json_object();
+	for (size_t i = 0; i < ARRAY_LEN(name); i++) {
+		const char *v = getenv(name[i][1]);
+		if (v && (*v || i == 2))
+			json_put_str(o, name[i][0], v);
+	}
+	const char *none = getenv("GIT_CONFIG_NOSYSTEM");
+	json_put_flag(o, "no_system", none && *none && strcmp(none, "0") != 0);
+	return o;
+}

@@ -58,6 +58,8 @@ struct merge_work {
 int merge_child_start(struct child *c, const struct merge_opts *o, const struct ws_store *store,
 		      size_t k, struct err *err);
 void child_end(struct child *c);
+/* The user part of every request: whose git configuration counts. */
+json_t *merge_user(void);
 /* Sends one request and serves the child until it has answered. */
 int child_ask(struct child *c, unsigned type, const json_t *request, json_t **out, struct err *err);
 char *merge_record_dir(const struct merge_opts *o, size_t k);
@@ -68,8 +70,6 @@ int wish_make(struct wish *w, const struct merge_opts *o, const struct merge_tar
 void wish_release(struct wish *w);
 /* The request that prepares part @i. */
 json_t *part_request(const struct merge_work *w, size_t i);
-/* The user part of every request: whose git configuration counts. */
-json_t *merge_user(void);
 /* Hunks are chosen of the whole change. What an earlier merge brought stays: @b becomes that and
  * the chosen ones. @here: only a merge into the working files. */
 void beside_earlier(const struct merge_target *t, const struct ws_change *c,

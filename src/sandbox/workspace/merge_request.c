@@ -415,40 +415,44 @@ static json_t *links_request(const struct merge_work *w, size_t i)
 	return list;
 }
 
-json_t *merge_user(void)
+/* Files of part @i that a choice left out. */
+static json_t *left_request(const struct merge_work *w, size_t i)
 {
-	static const char *const name[][2] = { { "home", "HOME" },
-					       { "xdg", "XDG_CONFIG_HOME" },
-					       { "global", "GIT_CONFIG_GLOBAL" },
-					       { "system", "GIT_CONFIG_SYSTEM" } };
-	json_t *o = json_object();
-	for (size_t i = 0; i < ARRAY_LEN(name); i++) {
-		const char *v = getenv(name[i][1]);
-		if (v && (*v || i == 2))
-			json_put_str(o, name[i][0], v);
-	}
-	const char *none = getenv("GIT_CONFIG_NOSYSTEM");
-	json_put_flag(o, "no_system", none && *none && strcmp(none, "0") != 0);
-	return o;
+	const struct part *p = &w->part[i];
+	const struct strv *left = &w->wish[p->target].left;
+	size_t skip = *p->prefix ? strlen(p->prefix) + 1 : 0;
+	json_t *list = json_array();
+	for (size_t k = 0; k < left->nr; k++)
+		if (part_holds(w, i, left->item[k], strlen(left->item[k])))
+			json_array_append_new(list, json_bytes(left->item[k] + skip,
+							       strlen(left->item[k]) - skip));
+	return list;
 }
 
-/* Who chooses files asks for nothing else. */
-static void put_branches(json_t *rq, const struct merge_work *w, const struct part *p)
+/* A merge with a choice of files brings no branches. Every merge finds out whether the files cover
+ * the commits of HEAD. */
+static void put_branches(json_t *rq, const struct merge_work *w, size_t i)
 {
 	const struct merge_opts *o = w->o;
+	const struct part *p = &w->part[i];
 	const struct merge_target *t = &o->target[p->target];
 	bool whole = (o->mode == MERGE_BRANCH || o->mode == MERGE_COMMITS) && !t->nr_choices &&
 		     !(t->asked && t->asked->nr);
-	json_t *list = whole && t->branches ? t->branches(t->branches_self, p->prefix) : NULL;
+	json_t *list = t->branches ? t->branches(t->branches_self, p->prefix) : NULL;
 	CLEANUP(free_ptr)
 	char *base =
 		o->mode == MERGE_BRANCH && o->branch
 			? mem_printf("refs/heads/%s", o->branch)
 			: mem_printf("refs/heads/sandglass/%s", o->session ? o->session : o->id);
+	for (size_t k = json_array_size(list); !whole && k-- > 0;)
+		if (!json_flag(json_array_get(list, k), "of_head", false))
+			json_array_remove(list, k);
 	if (!list)
 		return;
 	json_put(rq, "branches", list);
 	json_put_str(rq, "branch_base", base);
+	json_put_flag(rq, "branches_look", !whole);
+	json_put(rq, "left", left_request(w, i));
 }
 
 json_t *part_request(const struct merge_work *w, size_t i)
@@ -475,7 +479,7 @@ json_t *part_request(const struct merge_work *w, size_t i)
 	json_put(rq, "user", merge_user());
 	if (o->onto && o->mode == MERGE_BRANCH)
 		json_put(rq, "onto", json_incref((json_t *)(uintptr_t)o->onto));
-	put_branches(rq, w, p);
+	put_branches(rq, w, i);
 	json_put_str(all, "message", of.step[of.nr - 1].message);
 	json_put(all, "paths", whole_request(w, p));
 	json_put(rq, "all", all);
