@@ -121,6 +121,9 @@ repo lib && repo outer && git -C outer submodule --quiet add "$t/lib" lib && git
 work outer 'for d in lib in; do (cd $d; git switch -qc x; echo x >x; git add x; git commit -qm "x of $d"; git switch -q main; echo y >y); done'
 merge --to w
 is "$(git -C outer/lib log -1 --format=%s w-x) $(git -C outer/in log -1 --format=%s w-x)" 'x of lib x of in' 'in a submodule and in a repository within'
+work outer 'for d in lib in; do (cd $d; git switch -qc only; echo o >o; git add o; git commit -qm "o of $d"; git switch -q main); done'
+merge --to v
+is "$(git -C outer/lib log -1 --format=%s v-only) $(git -C outer/in log -1 --format=%s v-only) $(not_merged)" 'o of lib o of in 0' 'also without a change of its files'
 repo live
 cat >live.lua <<'L'
 local sg = require "sandglass"
