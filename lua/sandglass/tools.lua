@@ -119,6 +119,9 @@ local function limit_hint(r)
   if r.err:find("hardlink different from source", 1, true) then
     return "add --no-hardlinks to git clone: a link to a file that the host provides is a copy here"
   end
+  if r.err:find("failed to create link", 1, true) then
+    return "leave --local out of git clone: files that the host provides can only be copied here"
+  end
   if r.err:find("Read-only file system", 1, true) then
     return "only /workspace, the home directory, and /tmp can be written"
   end

@@ -48,6 +48,28 @@ static int make_git_stage(struct err *err)
 	return 0;
 }
 
+/* git links the objects of a local clone, and ends at a link whose inode is not that of the file
+ * before, as in an overlay. Between two mounts, and over file://, it copies. So the workspace is
+ * mounted a second time, and git takes paths below the workspace from there: bundles can't be
+ * reached over file://, which is for the workspace itself. The mount is a peer of the
+ * first, so layers mounted on one show on the other. Its directory can be searched, but not listed,
+ * so that searches from / find no file twice. */
+#define CLONE_FROM "/run/sandglass/clone"
+#define ETC_GIT_MORE                                                                               \
+	"[url \"file:///workspace\"]\n\tinsteadOf = /workspace\n"                                  \
+	"[url \"file:///workspace/.\"]\n\tinsteadOf = /workspace/.\n"                              \
+	"[url \"" CLONE_FROM "/workspace/\"]\n\tinsteadOf = /workspace/\n"                         \
+	"\tinsteadOf = /workspace/./\n"
+
+static int second_stage(struct err *err)
+{
+	static const char dir[] = SPACE_BOX CLONE_FROM, at[] = SPACE_BOX CLONE_FROM "/workspace";
+	if (mkdir(dir, 0755) < 0 || mkdir(at, 0755) < 0 || chmod(dir, 0311) < 0 ||
+	    mount(SPACE_STAGE, at, NULL, MS_BIND, NULL) < 0)
+		return err_sys(err, "can't create the shared mount '%s'", at);
+	return 0;
+}
+
 static int bind_host(struct keeper *k, const char *path, struct err *err)
 {
 	CLEANUP(json_release) json_t *tree = json_object();
@@ -248,8 +270,8 @@ int root_make(struct keeper *k, const json_t *request, struct err *err)
 		return err_sys(err, "can't create /tmp of the sandbox");
 	if (device_mounts(request, err) < 0)
 		return -1;
-	if (make_stage(SPACE_STAGE, 0755, err) < 0 || make_stage(SPACE_HOME, 0700, err) < 0 ||
-	    make_git_stage(err) < 0 ||
+	if (make_stage(SPACE_STAGE, 0755, err) < 0 || second_stage(err) < 0 ||
+	    make_stage(SPACE_HOME, 0700, err) < 0 || make_git_stage(err) < 0 ||
 	    space_place(k, json_object_get(request, "guest"), SPACE_BOX "/run/sandglass/guest",
 			true, true, err) < 0 ||
 	    root_roots(k, json_object_get(request, "roots"), err) < 0)

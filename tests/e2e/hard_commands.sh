@@ -38,13 +38,18 @@ try("long: one word", "~put long texts in a file", function() return out(box:exe
 try("long: 20 MB of standard input", "20000000\n", function() return out(box:exec("wc -c", { stdin = ("x"):rep(20000000) })) end)
 try("the next call", "alive\n", function() return out(box:exec "echo alive") end)
 L
-git init -q repo && (cd repo && git config user.email a@b && git config user.name n && echo x >f && git add f && git commit -qm c && git gc -q)
+git init -q repo && (cd repo && git config user.email a@b && git config user.name n && echo x >f && git add f && git commit -qm c && git gc -q && git clone -q . sub && mv sub nested && mkdir sub)
 cat common.lua - >clone.lua <<'L'
 local box = sg.sandbox { repo = "repo" }
 local function clone(what, cmd) try("clone: " .. what, "0", function() return box:exec(cmd .. " && test -s copy/f && rm -rf copy").code end) end
-clone("of a repository with packs", "git clone -q . copy")
-clone("by its path", "git clone -q /workspace copy && git -C copy pull -q")
-clone("of a bundle", "git bundle create -q b.bundle main && git clone -q -b main b.bundle copy")
+for _, from in ipairs { ".", "./", "/workspace", "/workspace/", "/workspace/.", "../workspace", "file:///workspace/", ".git", "sub/..", "nested", "./nested/" } do
+  clone(from, "git clone -q " .. from .. " copy && git -C copy pull -q")
+end
+clone("from below", "mkdir -p deep && (cd deep && git clone -q .. ../copy)")
+clone("pushed into", "git clone -q /workspace/ copy && git -C copy push -q origin HEAD:refs/heads/of-clone && git cat-file -e of-clone")
+box:exec "git bundle create -q b.bundle main"
+for _, from in ipairs { "b.bundle", "./b.bundle", "/workspace/b.bundle" } do clone(from, "git clone -q -b main " .. from .. " copy") end
+try("no file is found twice", "/workspace/f\n", function() return box:exec("find / -xdev -path /proc -prune -o -name f -print 2>/dev/null; find /workspace /run -name f 2>/dev/null | grep -v /nested/").out end)
 L
 cat common.lua - >stop.lua <<'L'
 local box = sg.sandbox { backend = "host", accept = "none" }
@@ -72,6 +77,6 @@ try() { # script, how many
 	is "$(grep -c . "$t/out")" "$2" "all of $1 was tried"
 }
 try bytes.lua 19
-try clone.lua 3
+try clone.lua 17
 try stop.lua 9
 finish

@@ -219,6 +219,8 @@ static int vm_boot_add(struct buf *out, const char *from, const char *name, int 
 	return 0;
 }
 
+#define ETC_GIT_MORE ""
+
 static int vm_boot_skeleton(struct buf *out, struct err *err)
 {
 	static const char *const links[] = {
