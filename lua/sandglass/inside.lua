@@ -5,6 +5,7 @@
 --   control? { NAME of a protocol -> { argv(x), program?, env(x)?, files(x)?, mode? (the agent's own), asks?, serves? (sandbox-agent's
 --   name of it), wake(x, box)? (before it is started again with x.session), late_history? (ACP: it shows a session that it has loaded
 --   after it says that it has) } }, best? (one of them), settings? (files of its own that are rules),
+--   kept? (the place below its home of its own sessions, which forks get; default: terminal.kept, else all of its home),
 --   credential?, server? (of one whose model is its maker's server: the variable that the box must have, and HOST:PORT)
 --   host? (of its maker's API, for a login), route? (to it, as in sg.proxy; without one the provider's),
 --   terminal? { argv(x), env(x)?, files(x)?, asks?, again?, kept? } (in its own interface). again: the arguments that continue its
@@ -23,6 +24,7 @@ local people = require "sandglass.people".sg
 local tell = require "sandglass.inside.told"
 local wires = require "sandglass.inside.wire"
 local home = require "sandglass.inside.home"
+local kept = require "sandglass.inside.kept"
 local terminal = require "sandglass.inside.terminal"
 local certificate = require "sandglass.inside.certificate"
 local call, fail = rt.call, rt.fail
@@ -47,7 +49,7 @@ local INSIDE = check.spec("sg.InsideOpts", {
   tool_gate = "boolean", prompt_host = "string", keep = "boolean", on_event = "function", accept = "string", backend = "string",
   options = "table", trace = "string|boolean", hold_exec = "string|list", honeytokens = "boolean|list",
   control = "string", start = "time", beside = "string", mode = "string", linger = "time", idle = "time",
-  port = "integer", token = "string", serves = "string",
+  port = "integer", token = "string", serves = "string", kept = "string",
   image = "string|table", build = "string|table", copy = "boolean", user = "string", expose = "list", mask = "table", proxies = "list",
 })
 
@@ -206,10 +208,47 @@ end
 
 local function wake_step(r, step, say, why) rt.tell("agent.told", { what = "wake", say = say, step = step, why = why }) end
 
+-- Copies its own session, for forks of this session (cli/front/fork_inside.c reads the reports).
+local function keep_session(r)
+  local id = r.session and (r.session.id or r.x.session)
+  if not id or not (r.session.loads or r.protocol.loads) or r.unkept then return end
+  local me = rt.current()
+  me.agent = r.parent   -- not the agent's action, and not of its budget
+  local ok, text, why = pcall(kept.take, r.box, r.x.home, kept.place(r.profile, r.o))
+  me.agent = r.agent
+  if not ok then error(text, 0) end
+  if why then
+    r.unkept = true
+    rt.tell("agent.told", { what = "notice", say = "its session can't be copied, so no fork can load it: " .. tell.line_of(why) })
+  end
+  if not text then return end
+  r.kept = { text = text, session = id, turn = r.turns }
+  rt.tell("agent.told", { what = "kept", say = "its session was copied for forks", session = id })
+end
+
+-- In a fork its home is empty: it gets its settings, which name the model, and the copy of its session.
+local function follow_fork(r)
+  local name = rt.fork_model
+  if name and r.forked ~= name then
+    r.forked, r.wire, r.session = name, nil, nil
+    r.x.model, r.x.chosen, r.x.forked = select(2, model_of(r.profile, name)), true, true
+    r.home, r.x.session = home.new(r.profile, r.x, r.how), nil   -- without a copy it begins a new one
+  elseif not r.kept or kept.there(r.box, r.x.home, kept.place(r.profile, r.o)) then
+    return true
+  end
+  local ok, err = r.home.write(r.box)
+  if ok and r.kept then
+    r.x.session = r.kept.session
+    ok, err = kept.bring(r.box, r.x.home, r.kept.text)
+  end
+  if ok then return true end
+  return nil, rt.is_error(err) and err or rt.err { code = "backend", msg = "inside: can't bring back its session: " .. tostring(err) }
+end
+
 -- The agent sleeps or is gone: it starts again in the same sandbox, with its files, home, and
 -- session. Each step is reported.
 local function wake(r)
-  if r.wire then return true end
+  if r.wire and (not rt.fork_model or r.forked == rt.fork_model) then return true end
   local again = r.x.session ~= nil or r.turns > 0
   if again and r.box then
     local there = r.box:exec { "true" }
@@ -225,10 +264,15 @@ local function wake(r)
     r.box = box
   end
   at_home(r, r.box)
+  if again or rt.fork_model then
+    local ok, err = follow_fork(r)
+    if not ok then return nil, err end
+  end
   if r.x.session and r.how.wake then r.how.wake(r.x, r.box) end
   if again then wake_step(r, "start", "it is started again") end
   local err
   r.told = tell.new(function(body) rt.tell("agent.told", body) end)
+  r.told.keep = function() keep_session(r) end
   r.x.told, r.x.box = r.told, r.box
   r.wire, err = wires.open(r.box, r.how.argv(r.x), environment(r), r.told.put)
   if not r.wire then return nil, err end
@@ -308,6 +352,7 @@ local function prompt(r, text)
   local awake, err = wake(r)
   if not awake then return nil, err end
   r.turns = r.turns + 1
+  r.begun = text
   rt.tell("agent.told", { what = "prompt", say = tell.line_of(text), text = text })
   r.told.begin()
   r.wire.turn, r.broken = true, nil
@@ -320,6 +365,7 @@ local function prompt(r, text)
   end
   r.slot.heard = nil
   r.told.flush()
+  if t and not t.gone and not r.protocol.once then keep_session(r) end
   if r.broken and (t and t.stop ~= "end_turn" or not t and err.code == "backend") then   -- an end that you asked for is not a failure
     t = t or { gone = true }
     t.stop, t.error, t.refused = "cancelled", nil, nil
@@ -335,7 +381,7 @@ end
 -- Waits for words of users, asleep after a while. nil: nobody said anything in time.
 local function await_words(r)
   local o = r.o
-  if not o.linger then return said(r) end
+  if not o.linger or r.forked then return said(r) end   -- a fork onto another model ends with its turn
   local me, over, idle = rt.current(), false, false
   local function wait_for(us, fn)
     return rt.later("sleep", { us = us }, function()
@@ -364,9 +410,11 @@ local function await_words(r)
 end
 
 -- The end of a supervisor interrupted it. Its work meanwhile is unknown, so the user decides
--- whether it continues.
+-- whether it continues. Who forks onto another model has decided.
 local function go_on(r, err)
+  if rt.fork_model and r.forked ~= rt.fork_model then return true end
   if err.code ~= "interrupted" then return false end
+  if r.o.linger then return false end   -- the next words wake it
   local d = people.ask {
     text = ("%s was interrupted in the middle of its turn. Wake it, with its own session, and continue?"):format(r.name),
     choices = { "continue", "stop" }, default = "stop", risk = "low",
@@ -384,13 +432,15 @@ local function converse(r)
     ok, err = call("agent.turn", { agent = r.agent, n = r.turns + 1 })
     if not ok then break end
     rt.tell("agent.state", { state = "run" })
+    local asked = text
+    r.begun = nil
     t, err = prompt(r, text)
     text = nil
     if t and t.refused and told_off < 3 then
       told_off = told_off + 1
       text = AFTER_REFUSAL:format(t.refused)   -- its protocol has no words for why
-    elseif not t and not r.o.linger and go_on(r, err) then   -- else the next words wake it
-      text = INTERRUPTED
+    elseif not t and go_on(r, err) then
+      text = r.begun and (not rt.fork_model or r.kept and r.kept.turn == r.turns) and INTERRUPTED or asked
     else
       if not t then wake_step(r, "gone", tostring(err), err.code) end
       if t or r.o.linger then text = await_words(r) or said(r) end
@@ -468,7 +518,7 @@ local function body(o)
   })
   if not v then return nil, err end
   local parent = me.agent
-  me.agent, r.agent = v.agent, v.agent
+  me.agent, r.agent, r.parent = v.agent, v.agent, parent
   r.slot = { task = me, inbox = r.inbox, break_off = function(why) break_off(r, why) end }
   rt.agents[v.agent] = r.slot
   local answer

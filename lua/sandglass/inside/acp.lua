@@ -173,6 +173,7 @@ local function begin(s, x)
   s.info = type(v.agentInfo) == "table" and v.agentInfo or {}
   local can = type(v.agentCapabilities) == "table" and v.agentCapabilities or {}
   s.load, s.resume = can.loadSession == true, type(can.sessionCapabilities) == "table" and can.sessionCapabilities.resume ~= nil
+  s.loads = s.load or s.resume
   return true
 end
 

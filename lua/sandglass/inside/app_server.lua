@@ -7,7 +7,7 @@ local permits = require "sandglass.inside.permit"
 local given = require "sandglass.inside.told".given
 local str = require "sandglass.inside.told".str
 
-local M = { name = "app-server" }
+local M = { name = "app-server", loads = true }
 local INIT_S, SESSION_S = 60, 120
 
 local STATUS = { inProgress = "in_progress", completed = "completed", failed = "failed", declined = "failed" }
@@ -168,7 +168,7 @@ local function begin(s, x)
   s.peer.tell "initialized"
   local o = { cwd = x.cwd or "/workspace", approvalPolicy = x.mode or "untrusted", sandbox = "danger-full-access" }
   if x.session then
-    o.threadId = x.session
+    o.threadId, o.model = x.session, x.forked and x.model or nil
     s.told.quiet = true
     v, err = s.peer.ask("thread/resume", o)
     s.told.begin()
@@ -179,7 +179,7 @@ local function begin(s, x)
     end
     if err.code ~= "backend" or s.wire.late then return nil, err end
     s.told.put("notice", "can't load its session, a new one starts: " .. str(err))
-    o.threadId = nil
+    o.threadId, o.model = nil, nil
   end
   return s.peer.ask("thread/start", o)
 end

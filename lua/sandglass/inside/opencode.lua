@@ -11,7 +11,7 @@ local basic = require "sandglass.inside.http".basic
 local told = require "sandglass.inside.told"
 local given, line_of, str = told.given, told.line_of, told.str
 
-local M = { name = "serve" }
+local M = { name = "serve", loads = true }
 local SESSION_S = 120
 
 local STATUS = { running = "in_progress", completed = "completed", error = "failed" }

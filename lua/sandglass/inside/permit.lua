@@ -10,6 +10,7 @@ local M = {}
 function M.ask(told, box, o)
   local names = {}
   for i, x in ipairs(o.options or {}) do names[i] = x.kind and ("%s (%s)"):format(x.name, x.kind) or x.name end
+  if told.keep then told.keep() end
   local v, err = rt.call("inner.permit", {
     box = box.id, tool = o.tool, call = o.call, args = o.args, title = o.title, options = #names > 0 and names or nil, text = o.text,
   })

@@ -2,7 +2,7 @@
 local rt = require "sandglass.runtime"
 local str = require "sandglass.inside.told".str
 
-local M = { name = "rpc" }
+local M = { name = "rpc", loads = true }
 local INIT_S = 60
 
 local function text_of(content)

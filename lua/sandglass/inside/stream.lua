@@ -5,7 +5,7 @@ local task = require "sandglass.task".sg
 local permits = require "sandglass.inside.permit"
 local str = require "sandglass.inside.told".str
 
-local M = { name = "stream" }
+local M = { name = "stream", loads = true }
 local INIT_S = 60
 
 local function result_text(content)

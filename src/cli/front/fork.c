@@ -4,6 +4,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "cli/front/fork_inside.h"
 #include "cli/front/fork_models.h"
 #include "cli/front/fork_outcome.h"
 #include "cli/front/front.h"
@@ -51,13 +52,16 @@ int cmd_fork(struct cmd_ctx *ctx)
 				 "missing event: %s#EVENT\n'sandglass events %s' lists the events.",
 				 cmd_word(ctx, 0), cmd_word(ctx, 0));
 	if (cmd_opt(ctx, "model")) {
-		if (with_end(from, &seq, &err) < 0)
+		if (with_end(from, &seq, &err) < 0 ||
+		    fork_inside_check(from, seq, cmd_opt(ctx, "model"), &err) < 0)
 			return cmd_fail(ctx, &err);
 		return fork_models(ctx, from, seq);
 	}
 	if (cmd_opt(ctx, "test") || cmd_opt(ctx, "runs") || cmd_opt(ctx, "time"))
 		return cmd_usage(ctx, "--test, --runs, and --time require --model");
 	if (run_budget(ctx, o, &err) < 0 || with_end(from, &seq, &err) < 0 ||
+	    (cmd_opt(ctx, "with") &&
+	     fork_inside_check(from, seq, cmd_opt(ctx, "with"), &err) < 0) ||
 	    run_options_of(o, from, &err) < 0 || run_continued(ctx, o, &err) < 0 ||
 	    record_fork(from, seq, ctx->sessions, cmd_opt(ctx, "name"), &path, &err) < 0)
 		return cmd_fail(ctx, &err);

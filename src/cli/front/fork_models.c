@@ -202,7 +202,7 @@ static bool leg_over(struct race *r, struct leg *g)
 			json_put_str(g->outcome, "outcome", "failed");
 			json_put_str(
 				g->outcome, "why",
-				"another model answered: the recording holds a library from before fork --model");
+				"another model answered: the agent kept its own, or the recording holds a library from before fork --model");
 		}
 		(void)!summary_of(s, &g->sum, &none);
 	}

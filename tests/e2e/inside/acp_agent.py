@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
-"""A small agent that speaks ACP version 1 on its stdin and stdout, for tests of the client. It uses no model: a prompt holds words
+"""A small agent that speaks ACP version 1 on its stdin and stdout, for tests of the client. A prompt holds words
 that say what it does, in order: touch:NAME (asks first), write:NAME (with a diff, does not ask), ids (asks with a string as id),
 both (asks twice at once), plan, usage, odd (what no agent should send), bad (messages
 of the wrong shape), fs (asks for what was not offered), hang (until it is
-cancelled), die (in the middle of its turn), say:TEXT. Its session lies in its home, so that it can load it."""
-import json, os, subprocess, sys
+cancelled), die (in the middle of its turn), say:TEXT, model (does what its
+model says, and asks first; if it was interrupted in that, it continues). Its session lies in its home, so that it can load it."""
+import json, os, subprocess, sys, urllib.request
 
 HOME = os.environ["HOME"] + "/.acp_agent"
 LIST = [{"optionId": "y1", "name": "Allow", "kind": "allow_once"}, {"optionId": "ya", "name": "Always allow touch", "kind": "allow_always"},
@@ -51,20 +52,41 @@ def answer(key):
     return answers.pop(key)
 
 
-def permission(name, id_=None):
-    call = "call-" + name
-    update(sessionUpdate="tool_call", toolCallId=call, title="touch " + name, kind="execute", status="pending", rawInput={"command": "touch " + name})
+def permission(name, id_=None, command=None):
+    call, command = "call-" + name, command or "touch " + name
+    update(sessionUpdate="tool_call", toolCallId=call, title=command, kind="execute", status="pending", rawInput={"command": command})
     return call, ask("session/request_permission", {"sessionId": session, "toolCall": {"toolCallId": call}, "options": LIST}, id_)
 
 
-def settle(name, call, key):
+def settle(name, call, key, command=None):
     a = answer(key)
     outcome = a.get("result", {}).get("outcome", {})
     good = outcome.get("optionId") in ("y1", "ya")
     if good:
-        subprocess.run(["touch", name])
+        subprocess.run(["sh", "-c", command] if command else ["touch", name])
     update(sessionUpdate="tool_call_update", toolCallId=call, status="completed" if good else "failed",
            content=[{"type": "content", "content": {"type": "text", "text": json.dumps(outcome)}}])
+
+
+def ask_model():
+    """Its history is what its session holds: a line "did CALL" for each result."""
+    while not cancelled:
+        did = [json.loads(line[4:]) for line in open(HOME + "/" + session) if line.startswith("did ")]
+        messages = [{"role": "user", "content": "work"}]
+        for c in did:
+            messages += [{"role": "assistant", "content": [c]}, {"role": "user", "content": [{"type": "tool_result", "tool_use_id": c["id"], "content": "ok"}]}]
+        body = json.dumps({"model": os.environ["MODEL"], "max_tokens": 100, "tools": [{"name": "Bash", "input_schema": {"type": "object"}}], "messages": messages})
+        request = urllib.request.Request(os.environ["ANTHROPIC_BASE_URL"] + "/v1/messages", body.encode(),
+                                         {"content-type": "application/json", "x-api-key": os.environ["ANTHROPIC_API_KEY"]})
+        answer = json.load(urllib.request.urlopen(request, timeout=60))
+        calls = [b for b in answer["content"] if b["type"] == "tool_use"]
+        if not calls:
+            return
+        for c in calls:
+            command = c["input"]["command"]
+            settle(c["id"], *permission(c["id"], None, command), command)
+            with open(HOME + "/" + session, "a") as f:
+                f.write("did " + json.dumps(c) + "\n")
 
 
 def do(word):
@@ -108,6 +130,8 @@ def do(word):
     elif what == "hang":
         while not cancelled:
             read()
+    elif what == "model":
+        ask_model()
     elif what == "die":
         os._exit(9)
     elif what == "say":
@@ -141,7 +165,8 @@ def serve(m):
     text = p["prompt"][0]["text"]
     with open(HOME + "/" + session, "a") as f:
         f.write(text + "\n")
-    for word in text.split():
+    again = "interrupted" in text and any(line.split()[:1] == ["model"] for line in open(HOME + "/" + session))
+    for word in ["model"] if again else text.split():
         if not cancelled:
             do(word)
     said = sum(1 for _ in open(HOME + "/" + session))
