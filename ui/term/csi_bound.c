@@ -37,7 +37,11 @@ void csi_bound_drop(struct csi_bound *c, struct buf *b)
 			memmove(b->data + out, b->data + i, run);
 		out += run;
 		i += run;
-		if (i < b->len && !csi_bound_step(c, (unsigned char)b->data[i]))
+		if (i >= b->len)
+			break;
+		if (b->data[i] == 's' && c->at == CSI_INSIDE)
+			b->data[i] = CAN;
+		if (!csi_bound_step(c, (unsigned char)b->data[i]))
 			b->data[out++] = b->data[i];
 	}
 	b->len = out;

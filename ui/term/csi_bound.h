@@ -1,5 +1,6 @@
-/* Bounds the arguments of control sequences (CSI): libvterm 0.1 writes the 17th argument, and those
- * after it, behind its table. */
+/* Bounds what control sequences (CSI) do to libvterm 0.1: it writes the 17th argument, and those
+ * after it, behind its table, and with left and right margins it writes outside of its cells when
+ * the size changes. */
 #ifndef UI_CSI_BOUND_H
 #define UI_CSI_BOUND_H
 
@@ -11,8 +12,8 @@ struct csi_bound {
 	unsigned nr_separators;
 };
 
-/* Drops from @b what follows the 15th separator of a sequence, except its last byte. A byte counts
- * as part of a sequence if it may be. */
+/* Drops from @b what follows the 15th separator of a sequence, except its last byte, and cancels
+ * sequences that end in 's'. A byte counts as part of a sequence if it may be. */
 void csi_bound_drop(struct csi_bound *c, struct buf *b);
 
 #endif

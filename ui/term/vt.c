@@ -1,36 +1,13 @@
-#include "ui/term/vt.h"
-#include "ui/term/csi_bound.h"
+#include "ui/term/vt_priv.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <vterm.h>
 
 #include "base/text/utf8.h"
 #include "base/text/width.h"
 
-struct line {
-	struct glyph *glyph;
-	int nr;
-};
-
-struct vt {
-	VTerm *vterm;
-	VTermScreen *screen;
-	struct line back[VT_BACK_MAX]; /* a ring: the oldest at first */
-	size_t first, nr;
-	bool bare_lf;
-	char begun[4]; /* of a character */
-	size_t nr_begun;
-	struct csi_bound csi;
-	bool escape;  /* an ESC waits for what follows it */
-	VTerm *ahead; /* reads all of it first, draws nothing */
-	char last[4]; /* the character that it read last, of one cell or two */
-	size_t nr_last;
-	long repeat; /* it has read a REP: how often */
-	long credit; /* characters that REPs may still make: input earns them */
-};
-
-enum { CAN = 0x18, SUB = 0x1a, ESC = 0x1b, DEL = 0x7f };
+enum { SO = 0x0e, SI = 0x0f, CAN = 0x18, SUB = 0x1a, ESC = 0x1b, DEL = 0x7f, SS2 = 0x8e, SS3 };
 
 /* --- cells to glyphs -------------------------------------------------------------------------- */
 
@@ -141,7 +118,17 @@ static int push_line(int cols, const VTermScreenCell *cells, void *self)
 	return 1;
 }
 
-static const VTermScreenCallbacks vt_callbacks = { .sb_pushline = push_line };
+static int property_set(VTermProp prop, VTermValue *value, void *self)
+{
+	struct vt *v = self;
+	if (prop == VTERM_PROP_ALTSCREEN)
+		v->alternate = value->boolean;
+	return 1;
+}
+
+static const VTermScreenCallbacks vt_callbacks = { .sb_pushline = push_line,
+						   .settermprop = property_set };
+static const VTermScreenCallbacks vt_callbacks_no_back = { .settermprop = property_set };
 
 /* It gets all there is, and takes what comes before a control. */
 static int ahead_text(const char *bytes, size_t len, void *self)
@@ -154,7 +141,28 @@ static int ahead_text(const char *bytes, size_t len, void *self)
 			memcpy(v->last, bytes + at, used);
 			v->nr_last = used;
 		}
+	v->single = v->single && !at;
 	return (int)at;
+}
+
+static int ahead_control(unsigned char control, void *self)
+{
+	struct vt *v = self;
+	if (control == SO || control == SI)
+		v->shift = control == SO;
+	v->single = v->single || control == SS2 || control == SS3;
+	return 1;
+}
+
+static int ahead_escape(const char *bytes, size_t len, void *self)
+{
+	struct vt *v = self;
+	char c = len == 1 ? bytes[0] : 0;
+	if (c == 'n' || c == 'o')
+		v->shift = c == 'n' ? 2 : 3;
+	else if (c == 'c')
+		v->shift = 0;
+	return 1;
 }
 
 static int ahead_csi(const char *leader, const long args[], int nr, const char *intermed,
@@ -163,10 +171,14 @@ static int ahead_csi(const char *leader, const long args[], int nr, const char *
 	struct vt *v = self;
 	if (command == 'b' && !(leader && *leader) && !(intermed && *intermed))
 		v->repeat = nr > 0 ? (long)CSI_ARG_COUNT(args[0]) : 1;
+	if (command == 'r' && !(leader && *leader) && !(intermed && *intermed))
+		v->top = nr > 0 && CSI_ARG(args[0]) < INT16_MAX ? (int)CSI_ARG(args[0]) : 0;
 	return 1;
 }
 
-static const VTermParserCallbacks ahead_callbacks = { .text = ahead_text, .csi = ahead_csi };
+static const VTermParserCallbacks ahead_callbacks = {
+	.text = ahead_text, .control = ahead_control, .escape = ahead_escape, .csi = ahead_csi
+};
 
 struct vt *vt_new(int rows, int cols, bool bare_lf)
 {
@@ -205,11 +217,12 @@ void vt_free(struct vt **vp)
 
 void vt_forget_back(struct vt *v)
 {
-	vterm_screen_set_callbacks(v->screen, NULL, NULL);
+	v->no_back = true;
+	vterm_screen_set_callbacks(v->screen, &vt_callbacks_no_back, v);
 }
 
 /* Drops the emulation's own answers. */
-static void drop_answers(struct vt *v)
+static void drop_answers(const struct vt *v)
 {
 	char junk[512];
 	while (vterm_output_read(v->vterm, junk, sizeof(junk)) > 0)
@@ -260,6 +273,7 @@ static void vt_repeat(struct vt *v, const char *p, size_t len, struct buf *out)
 static void vt_feed_bytes(struct vt *v, const char *p, size_t len)
 {
 	const char *end = p + len;
+	modes_feed(&v->modes, p, len);
 	while (p < end) {
 		size_t n = (size_t)(end - p) < 4096 ? (size_t)(end - p) : 4096;
 		const char *lf = v->bare_lf ? memchr(p, '\n', n) : NULL;
@@ -326,12 +340,67 @@ void vt_feed(struct vt *v, const void *bytes, size_t len)
 		vt_feed_bytes(v, out.data, out.len);
 }
 
+static bool vt_row_is_blank(const struct vt *v, int row)
+{
+	return vterm_screen_is_eol(v->screen, (VTermPos){ .row = row, .col = 0 });
+}
+
+/* Rows that leave the main screen at its top when it gets fewer rows: the last ones that are used
+ * stay. */
+static int rows_to_leave(const struct vt *v, int was, int rows, int cursor)
+{
+	int last = was - 1;
+	while (last >= rows && last != cursor && vt_row_is_blank(v, last))
+		last--;
+	return v->alternate || last < rows ? 0 : last + 1 - rows;
+}
+
+bool vt_margins(const struct vt *v, int *top, int *bottom)
+{
+	char answer[64];
+	drop_answers(v);
+	vterm_input_write(v->vterm, "\x1bP$qr\x1b\\", 7);
+	answer[vterm_output_read(v->vterm, answer, sizeof(answer) - 1)] = 0;
+	return sscanf(answer, "\x1bP1$r%d;%d", top, bottom) == 2;
+}
+
+/* Cancels a sequence that has begun. */
+static void vt_quiet(struct vt *v)
+{
+	if (modes_quiet(&v->modes))
+		return;
+	vterm_input_write(v->vterm, "\x18", 1);
+	modes_feed(&v->modes, "\x18", 1);
+}
+
+/* libvterm 0.1 writes outside of its cells if margins are below the new size, or if the cursor
+ * leaves the screen at its top with the rows there. */
+static void vt_before_resize(struct vt *v, int was, int rows)
+{
+	VTermPos at;
+	char fix[48];
+	int top = 1, bottom;
+	vterm_state_get_cursorpos(vterm_obtain_state(v->vterm), &at);
+	int leave = rows_to_leave(v, was, rows, at.row);
+	if (v->top <= rows && at.row >= leave)
+		return;
+	vt_quiet(v);
+	if (vt_margins(v, &top, &bottom) && top <= rows && at.row >= leave)
+		return;
+	int row = at.row < leave ? leave : at.row;
+	int n = snprintf(fix, sizeof(fix), "\x1b[?6l\x1b[r\x1b[%d;%dH", row + 1, at.col + 1);
+	vterm_input_write(v->vterm, fix, (size_t)n);
+	modes_feed(&v->modes, fix, (size_t)n);
+	v->top = 0;
+}
+
 void vt_resize(struct vt *v, int rows, int cols)
 {
 	int was_rows, was_cols;
 	rows = rows < 1 ? 1 : rows > VT_ROWS_MAX ? VT_ROWS_MAX : rows;
 	cols = cols < VT_COLS_MIN ? VT_COLS_MIN : cols > VT_COLS_MAX ? VT_COLS_MAX : cols;
 	vterm_get_size(v->vterm, &was_rows, &was_cols);
+	vt_before_resize(v, was_rows, rows);
 	if (rows != was_rows || cols != was_cols)
 		vterm_set_size(v->vterm, rows, cols);
 	drop_answers(v);
@@ -383,7 +452,7 @@ static void put_color(const VTermColor *c, bool back, struct buf *out)
 			   c->rgb.blue);
 }
 
-static void vt_put_style(const VTermScreenCell *c, struct buf *out)
+void vt_put_style(const VTermScreenCell *c, struct buf *out)
 {
 	buf_puts(out, "\x1b[0");
 	if (c->attrs.bold)

@@ -45,6 +45,27 @@ static void draws(void)
 	shows("\xe6\x96\x87\xe5\xad\x97 e\xcc\x81", "\xe6\x96\x87\xe5\xad\x97 e\xcc\x81\n", "wide and combining");
 }
 
+/* A program draws, the terminal gets smaller, and it draws on: libvterm 0.1 alone would write outside of its cells. */
+static void becomes_smaller(const char *before, int rows, const char *after, const char *want, const char *name)
+{
+	struct vt *v = vt_new(9, 30, false);
+	vt_feed(v, before, strlen(before));
+	vt_resize(v, rows, 10);
+	vt_feed(v, after, strlen(after));
+	CLEANUP(free_ptr) char *got = shown(v);
+	is_str(got, want, name);
+	vt_free(&v);
+}
+
+static void sizes(void)
+{
+	becomes_smaller("\x1b[9;1Hlast\x1b[H", 5, "\x1b[2Kfirst", "\n\n\n\nfirst\n\n\n\nlast\n", "the cursor is in a row that goes");
+	becomes_smaller("\x1b[9;1Hlast\x1b[2;9r\x1b[?6h\x1b[H", 5, "\x1b[2Kx", "\n\n\n\nx\n\n\n\nlast\n", "and inside of margins");
+	becomes_smaller("\x1b[8;9r\x1b[Hone", 3, "\r\ntwo\r\n3\r\n4\x1b[2M", "one\ntwo\n3\n", "margins below the new size");
+	becomes_smaller("\x1b[8;9r\x1b[Hone\x1b]0;ti", 3, "tle\a", "onetle\n", "also when a sequence has begun");
+	becomes_smaller("\x1b[?69h\x1b[20;25s\x1b[9;24H", 5, "\x1b[Hx\x1b[2@", "\n\n\n\nx\n", "left and right margins");
+}
+
 static void keeps_to_itself(void)
 {
 	shows("\x1b]0;title\x07" "a", "a\n", "a title");
@@ -169,6 +190,7 @@ static void stays_small(void)
 int main(void)
 {
 	draws();
+	sizes();
 	keeps_to_itself();
 	byte_by_byte();
 	scrolls();
