@@ -1,13 +1,11 @@
 #include "record/record_event.h"
 
-#include "wire/event_encode.h"
-
 uint64_t record_event(struct record *r, enum event_kind kind, const struct event *at,
 		      const struct event_desc *d, const void *body)
 {
 	CLEANUP(buf_release) struct buf text = BUF_INIT;
 	event_encode(d, body, &text);
-	struct event ev = { .kind = (uint16_t)kind,
+	struct event ev = { .kind = kind,
 			    .cause = at->cause,
 			    .agent = at->agent,
 			    .box = at->box,

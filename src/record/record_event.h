@@ -10,7 +10,7 @@
 #define RECORD_RECORD_EVENT_H
 
 #include "record/record.h"
-#include "wire/event_body.h"
+#include "wire/event_encode.h"
 
 uint64_t record_event(struct record *r, enum event_kind kind, const struct event *at,
 		      const struct event_desc *d, const void *body);

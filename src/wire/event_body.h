@@ -6,8 +6,9 @@
  *     if (e.has_code && e.code) ...
  *
  * Decoding never fails. A redacted, malformed, or duplicate-key body gives an empty struct whose
- * member "decoded" names the reason. A field that is absent or has another type is 0, NULL, or an
- * empty list; decoded.odd counts the latter. */
+ * member "decoded" names the reason. An absent field is 0, NULL, or a list whose item is NULL;
+ * an empty list has an item. A field of another type than declared reads as absent, and
+ * decoded.odd counts it. */
 #ifndef WIRE_EVENT_BODY_H
 #define WIRE_EVENT_BODY_H
 

@@ -137,6 +137,9 @@ static enum decoded decode_value(struct decoding *d, const struct event_field *f
 	return decode_odd(d, from, depth);
 }
 
+/* Of a list that is there and empty. */
+static _Alignas(max_align_t) char list_none[1];
+
 static void *list_more(struct decoding *d, struct ev_list *l, size_t *cap, size_t size)
 {
 	if (l->nr == *cap) {
@@ -153,6 +156,7 @@ static void *list_more(struct decoding *d, struct ev_list *l, size_t *cap, size_
 static enum decoded decode_items(struct decoding *d, const struct event_field *f, struct ev_list *l)
 {
 	size_t cap = 0, size = value_size(f);
+	l->item = list_none;
 	if (json_scan_take(&d->scan, ']'))
 		return DECODED;
 	for (;;) {
@@ -178,8 +182,10 @@ static enum decoded decode_list(struct decoding *d, const struct event_field *f,
 	enum decoded how = DECODED_ODD;
 	if (json_scan_take(&d->scan, '['))
 		how = decode_items(d, f, l);
-	else if (json_scan_take(&d->scan, '{') && json_scan_take(&d->scan, '}'))
-		how = DECODED; /* Lua's empty table */
+	else if (json_scan_take(&d->scan, '{') && json_scan_take(&d->scan, '}')) {
+		l->item = list_none; /* Lua's empty table */
+		how = DECODED;
+	}
 	json_scan_leave(&d->scan);
 	return how == DECODED_ODD ? decode_odd(d, from, depth) : how;
 }

@@ -16,7 +16,7 @@ static bool encode_there(const struct event_field *f, const char *in)
 	if (f->has)
 		return *(const bool *)(const void *)(in + f->has);
 	if (f->shape == EVS_LIST)
-		return ((const struct encode_list *)at)->nr > 0;
+		return ((const struct encode_list *)at)->item;
 	if (f->shape != EVS_ONE)
 		return ((const struct ev_text *)at)->n > 0;
 	switch ((enum event_type)f->type) {
@@ -27,6 +27,7 @@ static bool encode_there(const struct event_field *f, const char *in)
 		return *(const bool *)at;
 	case EVT_STR:
 	case EVT_BYTES:
+		return ((const struct ev_text *)at)->s;
 	case EVT_JSON:
 		return ((const struct ev_text *)at)->n > 0;
 	}

@@ -13,7 +13,7 @@ struct decoded_list {
 	char *item;
 };
 
-/* A body encoded again lacks empty texts, and has an object in place of an odd one of a list. */
+/* A body encoded again has a text or object in place of an odd one of a list. */
 static bool decoded_again;
 
 static bool decoded_same_object(const struct event_desc *d, const char *s, const json_t *o);
