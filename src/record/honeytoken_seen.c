@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "record/record_priv.h"
+#include "record/record_event.h"
 #include "record/read/object.h"
 
 enum { FOUND = 16, RECENT = 256 };
@@ -87,19 +88,17 @@ static void honeytoken_seen_record(struct record *r, const char *instead, const 
 {
 	if (noted_before(r->found, instead, where, at))
 		return;
-	json_t *body = json_object();
 	size_t begin = strlen("<secret:"), len = strlen(instead);
 	CLEANUP(free_ptr) char *token = mem_strndup(instead + begin, len - begin - 1);
 	CLEANUP(free_ptr)
 	char *text = mem_printf("%s was seen in %s", token, honeytoken_seen_words(where));
-	json_put_str(body, "token", token);
-	json_put_str(body, "where", where);
-	json_put_str(body, "text", text);
-	if (oid)
-		json_put_str(body, "oid", oid);
-	if (at->action)
-		json_put_int(body, "action", (int64_t)at->action);
-	record_append_json(r, EV_HONEYTOKEN_SEEN, at->seq, at->agent, at->box, 0, body);
+	record_ev_honeytoken_seen(
+		r, &(struct event){ .cause = at->seq, .agent = at->agent, .box = at->box },
+		&(struct ev_honeytoken_seen){ .token = ev_text_of(token),
+					      .where = ev_text_of(where),
+					      .text = ev_text_of(text),
+					      .oid = ev_text_of(oid),
+					      .action = (int64_t)at->action });
 }
 
 void honeytoken_seen_note(struct record *r, const char *where, const struct event *at)
@@ -124,19 +123,18 @@ static bool token_noted(struct record *r, const char *value, size_t len, const c
 	return before;
 }
 
-static json_t *token_seen_body(const char *shape, const char *where, bool redacted)
+/* Fills in its text. */
+static void secret_seen_record(struct record *r, const struct event *at, const char *shape,
+			       struct ev_secret_seen *body)
 {
-	json_t *body = json_object();
+	bool file = ev_text_is(body->where, "file");
 	CLEANUP(free_ptr)
-	char *text = mem_printf("a live token (%s) was seen in %s%s", shape,
-				!strcmp(where, "file") ? "a file" : where,
-				redacted ? "; it was not recorded" : "");
-	json_put_str(body, "shape", shape);
-	json_put_str(body, "where", where);
-	json_put_str(body, "text", text);
-	if (redacted)
-		json_put_flag(body, "redacted", true);
-	return body;
+	char *text =
+		mem_printf("a live token (%s) was seen in %s%s", shape, file ? "a file" : "output",
+			   body->redacted ? "; it was not recorded" : "");
+	body->shape = ev_text_of(shape);
+	body->text = ev_text_of(text);
+	record_ev_secret_seen(r, at, body);
 }
 
 /* Once for each token of a box: each version of a file has it again. */
@@ -148,13 +146,16 @@ static void honeytoken_seen_note_live(struct record *r, const struct object_foun
 		token_hide_learn(r, f->shape, f->value, f->len);
 	if (token_noted(r, f->value, f->len, "file", &any))
 		return;
-	json_t *body = token_seen_body(f->shape, "file", f->hidden);
-	json_put_str(body, "oid", oid);
-	json_put_int(body, "off", (int64_t)f->off);
-	json_put_int(body, "len", (int64_t)f->len);
-	if (at->action)
-		json_put_int(body, "action", (int64_t)at->action);
-	record_append_json(r, EV_SECRET_SEEN, at->seq, at->agent, at->box, 0, body);
+	secret_seen_record(r,
+			   &(struct event){ .cause = at->seq, .agent = at->agent, .box = at->box },
+			   f->shape,
+			   &(struct ev_secret_seen){ .where = ev_text_of("file"),
+						     .oid = ev_text_of(oid),
+						     EV_SET(off, (int64_t)f->off),
+						     EV_SET(len, (int64_t)f->len),
+						     .has_action = at->action != 0,
+						     .action = (int64_t)at->action,
+						     .redacted = f->hidden });
 }
 
 void honeytoken_seen_note_file(struct record *r, const struct object_found *f,
@@ -174,12 +175,15 @@ void honeytoken_seen_note_token(struct record *r, const char *value, const struc
 	const struct event *ev = &at->event;
 	if (token_noted(r, value, t->len, "token", ev))
 		return;
-	json_t *body = token_seen_body(t->shape, "output", at->shown > 0);
-	json_put_int(body, "stream", at->stream);
-	json_put_int(body, "off", (int64_t)at->off);
-	json_put_int(body, "len", (int64_t)(at->shown ? at->shown : t->len));
-	json_put_int(body, "action", (int64_t)ev->action);
-	record_append_json(r, EV_SECRET_SEEN, ev->action, ev->agent, ev->box, 0, body);
+	secret_seen_record(
+		r, &(struct event){ .cause = ev->action, .agent = ev->agent, .box = ev->box },
+		t->shape,
+		&(struct ev_secret_seen){ .where = ev_text_of("output"),
+					  .stream = at->stream,
+					  EV_SET(off, (int64_t)at->off),
+					  EV_SET(len, (int64_t)(at->shown ? at->shown : t->len)),
+					  EV_SET(action, (int64_t)ev->action),
+					  .redacted = at->shown > 0 });
 }
 
 enum { TOKENS_MAX = 16 }; /* in one segment */

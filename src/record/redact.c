@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "record/record_priv.h"
+#include "record/record_event.h"
 #include "record/read/session.h"
 
 int record_redact(struct record *r, const char *what, uint64_t id, const struct object_id *oid,
@@ -29,19 +30,18 @@ int record_redact(struct record *r, const char *what, uint64_t id, const struct 
 	if (!strcmp(what, "event") && row == 1)
 		return err_set(err, ERR_INVALID,
 			       "can't redact the first event: it identifies the session");
-	json_t *body = json_object();
-	json_put_str(body, "what", what);
-	json_put_int(body, "id", (int64_t)row);
-	if (oid && !strcmp(what, "object")) {
-		char hex[41];
+	char hex[41];
+	bool object = oid && !strcmp(what, "object");
+	if (object)
 		object_hex(oid, hex);
-		json_put_str(body, "oid", hex);
-	}
-	json_put_str(body, "who", who);
-	json_put_str(body, "why", why);
 	CLEANUP(buf_release) struct buf text = BUF_INIT;
-	json_dump_buf(body, &text);
-	json_decref(body);
+	event_encode(&desc_ev_redacted,
+		     &(struct ev_redacted){ .what = ev_text_of(what),
+					    .id = (int64_t)row,
+					    .oid = ev_text_of(object ? hex : NULL),
+					    .who = ev_text_of(who),
+					    .why = ev_text_of(why) },
+		     &text);
 	if (record_clean_json(r, text.data, text.len, &r->clean)) {
 		buf_reset(&text);
 		buf_append(&text, r->clean.data, r->clean.len);
