@@ -35,6 +35,16 @@ static void to_array(const struct budget_limits *l, int64_t out[WHAT_NR])
 	out[ACTIONS] = l->actions;
 }
 
+static struct ev_limits array_limits(const int64_t v[WHAT_NR])
+{
+	return (struct ev_limits){ .there = true,
+				   .uusd = v[USD],
+				   .tokens = v[TOKENS],
+				   .time_us = v[TIME],
+				   .steps = v[STEPS],
+				   .actions = v[ACTIONS] };
+}
+
 static json_t *array_json(const int64_t v[WHAT_NR])
 {
 	json_t *o = json_object();
@@ -249,12 +259,11 @@ uint64_t gate_budget(struct gate *g, uint64_t parent, uint64_t agent,
 		     const struct budget_limits *lim)
 {
 	struct budget b = { .parent = parent, .agent = agent };
-	json_t *body = json_object();
 	to_array(lim, b.limit);
-	json_put_int(body, "parent", (json_int_t)parent);
-	json_put_int(body, "agent", (json_int_t)agent);
-	json_put(body, "limits", array_json(b.limit));
-	b.id = record_append_json(g->record, EV_BUDGET_NEW, parent, agent, 0, 0, body);
+	b.id = record_ev_budget_new(g->record, &(struct event){ .cause = parent, .agent = agent },
+				    &(struct ev_budget_new){ EV_SET(parent, (int64_t)parent),
+							     EV_SET(agent, (int64_t)agent),
+							     .limits = array_limits(b.limit) });
 	GROW(g->budget, g->nr_budgets, g->cap_budgets);
 	g->budget[g->nr_budgets++] = b;
 	return b.id;
@@ -354,12 +363,12 @@ void gate_budget_extend(struct gate *g, uint64_t budget, const struct budget_lim
 			b->warned &= ~(1u << i);
 			b->empty &= ~(1u << i);
 		}
-	json_t *body = json_object();
-	json_put_int(body, "budget", (json_int_t)budget);
-	json_put(body, "more", array_json(add));
-	json_put(body, "limits", array_json(b->limit));
-	json_put(body, "who", json_incref(who));
-	record_append_json(g->record, EV_BUDGET_EXTENDED, b->id, b->agent, 0, 0, body);
+	CLEANUP(arena_release) struct arena mem = ARENA_INIT;
+	record_ev_budget_extended(g->record, &(struct event){ .cause = b->id, .agent = b->agent },
+				  &(struct ev_budget_extended){ .budget = (int64_t)budget,
+								.more = array_limits(add),
+								.limits = array_limits(b->limit),
+								.who = ev_who_from(&mem, who) });
 	for (int i = 0; i < WHAT_NR; i++) /* too little, or of another kind */
 		if (b->limit[i] && b->used[i] >= b->limit[i] && i != STEPS) {
 			b->empty |= 1u << i;
@@ -377,10 +386,9 @@ void gate_budget_spend(struct gate *g, uint64_t budget, const struct budget_limi
 	if (!b)
 		return;
 	to_array(used, add);
-	json_t *body = json_object();
-	json_put_int(body, "budget", (json_int_t)budget);
-	json_put(body, "used", array_json(add));
-	record_append_json(g->record, EV_BUDGET_SPENT, b->id, b->agent, 0, 0, body);
+	record_ev_budget_spent(
+		g->record, &(struct event){ .cause = b->id, .agent = b->agent },
+		&(struct ev_budget_spent){ .budget = (int64_t)budget, .used = array_limits(add) });
 	budget_use(g, b, add);
 }
 

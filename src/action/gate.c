@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "record/record_event.h"
 
 enum { WHEN_LIMIT_US = 50000 };
 
@@ -101,18 +102,19 @@ void gate_free(struct gate **gp)
 void gate_add_policy(struct gate *g, struct policy *p)
 {
 	static const char *const names[] = { "none", "allow", "boxed", "careful", "ask", "deny" };
-	json_t *body = json_object();
 	GROW(g->policy, g->nr_policies, g->cap_policies);
 	g->policy[g->nr_policies++] = p;
 	uint8_t both[2 * HASH_LEN];
 	memcpy(both, g->policy_hash.b, HASH_LEN);
 	memcpy(both + HASH_LEN, p->hash.b, HASH_LEN);
 	hash_of(both, sizeof(both), &g->policy_hash);
-	json_put_str(body, "file", p->file);
-	json_put_int(body, "rules", (json_int_t)p->nr_rules);
-	json_put_str(body, "default", names[p->def]);
-	put_hash(body, "hash", &p->hash);
-	record_append_json(g->record, EV_POLICY_LOADED, 0, 0, 0, 0, body);
+	CLEANUP(arena_release) struct arena mem = ARENA_INIT;
+	record_ev_policy_loaded(
+		g->record, &(struct event){ 0 },
+		&(struct ev_policy_loaded){ .file = ev_text_of(p->file),
+					    EV_SET(rules, (int64_t)p->nr_rules),
+					    .default_ = ev_text_of(names[p->def]),
+					    .hash = ev_hex_of(&mem, p->hash.b, HASH_LEN) });
 }
 
 void gate_retire_policy(struct gate *g, const struct policy *p)
@@ -272,7 +274,15 @@ bool action_by_person(const struct action *a)
 	return a->by_person;
 }
 
-uint64_t action_event(struct action *a, uint16_t kind, json_t *body)
+struct event action_place(const struct action *a)
+{
+	return (struct event){ .cause = a->last_seq ? a->last_seq : a->spec.cause,
+			       .agent = a->spec.agent,
+			       .box = a->spec.box,
+			       .action = a->id };
+}
+
+uint64_t action_event(struct action *a, enum event_kind kind, json_t *body)
 {
 	a->last_seq =
 		record_append_json(a->gate->record, kind, a->last_seq ? a->last_seq : a->spec.cause,

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "record/record_event.h"
 
 enum { NAMED_PENDING = 8 }; /* numbers in the text of an error */
 
@@ -222,26 +223,25 @@ static void gate_decide_edit(struct action *a, const struct decide *d)
 
 static void append_decided(struct action *a, const struct decide *d, const char *by, bool changed)
 {
-	json_t *body = json_object();
-	json_put_str(body, "decision", d->promote ? "promote" : decision_name(d->decision));
-	if (d->promote)
-		json_put_int(body, "preview", (int64_t)d->promote);
-	json_put_str(body, "by", by);
-	json_put(body, "who", json_incref(d->who));
-	json_put_str(body, "message", d->message);
-	put_hash(body, "intent", &a->intent);
-	if (d->decision == DECIDE_EDIT)
-		json_put(body, "edit", json_incref(d->edit));
-	json_put_str(body, "waiver", d->waiver);
-	json_put_str(body, "rule", d->rule);
-	json_put_str(body, "note", d->note);
-	if (action_confirm(a))
-		json_put_str(body, "confirm", d->confirm);
-	if (d->with_action)
-		json_put_int(body, "with", (int64_t)d->with_action);
-	if (changed)
-		json_put_flag(body, "workspace_changed", true);
-	action_event(a, EV_ACTION_DECIDED, body);
+	CLEANUP(arena_release) struct arena mem = ARENA_INIT;
+	struct event at = action_place(a);
+	const char *decision = d->promote ? "promote" : decision_name(d->decision);
+	a->last_seq = record_ev_action_decided(
+		a->gate->record, &at,
+		&(struct ev_action_decided){
+			.decision = ev_text_of(decision),
+			.preview = (int64_t)d->promote,
+			.by = ev_text_of(by),
+			.who = ev_who_from(&mem, d->who),
+			.message = ev_text_of(d->message),
+			.intent = ev_hex_of(&mem, a->intent.b, HASH_LEN),
+			.edit = ev_json_of(&mem, d->decision == DECIDE_EDIT ? d->edit : NULL),
+			.waiver = ev_text_of(d->waiver),
+			.rule = ev_text_of(d->rule),
+			.note = ev_text_of(d->note),
+			.confirm = ev_text_of(action_confirm(a) ? d->confirm : NULL),
+			.with = (int64_t)d->with_action,
+			.workspace_changed = changed });
 	decided_push(a->gate, a->id, d->decision, by, d->who);
 }
 
@@ -256,11 +256,13 @@ bool action_tree_changed(struct action *a)
 
 static void gate_decide_later(struct action *a, const struct decide *d)
 {
-	json_t *body = json_object();
-	json_put(body, "who", json_incref(d->who));
-	json_put_str(body, "message", d->message);
-	json_put_str(body, "note", d->note);
-	action_event(a, EV_ACTION_LATER, body);
+	CLEANUP(arena_release) struct arena mem = ARENA_INIT;
+	struct event at = action_place(a);
+	a->last_seq =
+		record_ev_action_later(a->gate->record, &at,
+				       &(struct ev_action_later){ .who = ev_who_from(&mem, d->who),
+								  .message = ev_text_of(d->message),
+								  .note = ev_text_of(d->note) });
 }
 
 static int gate_decide_typed(struct action *a, const struct decide *d, struct err *err)

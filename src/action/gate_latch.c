@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "record/record_event.h"
 
 /* Your own actions continue while agents are paused. */
 static bool by_people(const struct action_spec *s)
@@ -170,23 +171,41 @@ void action_release(struct action *a, unsigned what, const char *by)
 	a->released |= (what & (HOLD_FILTER | HOLD_PAUSE)) != 0;
 	if (a->reasons)
 		return;
-	json_t *body = json_object();
-	json_put_str(body, "decision", "release");
-	json_put_str(body, "by", by);
-	put_hash(body, "intent", &a->intent);
+	CLEANUP(arena_release) struct arena mem = ARENA_INIT;
 	action_unhold(a);
-	action_event(a, EV_ACTION_DECIDED, body);
+	struct event at = action_place(a);
+	a->last_seq = record_ev_action_decided(
+		a->gate->record, &at,
+		&(struct ev_action_decided){ .decision = ev_text_of("release"),
+					     .by = ev_text_of(by),
+					     .intent = ev_hex_of(&mem, a->intent.b, HASH_LEN) });
 	action_admit(a);
 }
 
-static void latch_event(struct gate *g, uint16_t kind, uint64_t agent, bool freeze, json_t *who)
+static void latch_paused(struct gate *g, uint64_t agent, bool freeze, const json_t *who)
 {
-	json_t *body = json_object();
-	json_put_int(body, "agent", (json_int_t)agent);
-	if (freeze)
-		json_put_flag(body, "freeze", true);
-	json_put(body, "who", json_incref(who));
-	record_append_json(g->record, kind, 0, agent, 0, 0, body);
+	CLEANUP(arena_release) struct arena mem = ARENA_INIT;
+	record_ev_latch_pause(g->record, &(struct event){ .agent = agent },
+			      &(struct ev_latch_pause){ EV_SET(agent, (int64_t)agent),
+							.freeze = freeze,
+							.who = ev_who_from(&mem, who) });
+}
+
+static void latch_continued(struct gate *g, uint64_t agent, bool freeze, const json_t *who)
+{
+	CLEANUP(arena_release) struct arena mem = ARENA_INIT;
+	record_ev_latch_continue(g->record, &(struct event){ .agent = agent },
+				 &(struct ev_latch_continue){ EV_SET(agent, (int64_t)agent),
+							      .freeze = freeze,
+							      .who = ev_who_from(&mem, who) });
+}
+
+static void latch_stepped(struct gate *g, uint64_t agent, const json_t *who)
+{
+	CLEANUP(arena_release) struct arena mem = ARENA_INIT;
+	record_ev_latch_step(g->record, &(struct event){ .agent = agent },
+			     &(struct ev_latch_step){ EV_SET(agent, (int64_t)agent),
+						      .who = ev_who_from(&mem, who) });
 }
 
 void gate_pause(struct gate *g, uint64_t agent, json_t *who)
@@ -195,13 +214,13 @@ void gate_pause(struct gate *g, uint64_t agent, json_t *who)
 		gate_find_agent(g, agent)->paused = true;
 	else
 		g->all_paused = true;
-	latch_event(g, EV_LATCH_PAUSE, agent, false, who);
+	latch_paused(g, agent, false, who);
 }
 
 void gate_freeze(struct gate *g, json_t *who)
 {
 	g->all_frozen = true;
-	latch_event(g, EV_LATCH_PAUSE, 0, true, who);
+	latch_paused(g, 0, true, who);
 }
 
 void gate_continue(struct gate *g, uint64_t agent, json_t *who)
@@ -214,7 +233,7 @@ void gate_continue(struct gate *g, uint64_t agent, json_t *who)
 			g->agent[i].steps = 0;
 		}
 	g->all_steps = 0;
-	latch_event(g, EV_LATCH_CONTINUE, agent, false, who);
+	latch_continued(g, agent, false, who);
 	for (struct action *a = g->all; a; a = a->next)
 		if (a->state == ACTION_HELD && !a->orphan && (!agent || a->spec.agent == agent) &&
 		    (a->reasons & (HOLD_FILTER | HOLD_PAUSE)))
@@ -226,7 +245,7 @@ void gate_thaw(struct gate *g, json_t *who)
 	if (!g->all_frozen)
 		return;
 	g->all_frozen = false;
-	latch_event(g, EV_LATCH_CONTINUE, 0, true, who);
+	latch_continued(g, 0, true, who);
 	for (struct action *a = g->all; a; a = a->next)
 		if (a->state == ACTION_HELD && !a->orphan && (a->reasons & HOLD_PAUSE) &&
 		    !(a->spec.within ? g->all_paused : gate_paused(g, a->spec.agent)))
@@ -239,7 +258,7 @@ void gate_step(struct gate *g, uint64_t agent, json_t *who)
 		gate_find_agent(g, agent)->paused = true;
 	else
 		g->all_paused = true;
-	latch_event(g, EV_LATCH_STEP, agent, false, who);
+	latch_stepped(g, agent, who);
 	for (struct action *a = g->all; a; a = a->next)
 		if (a->state == ACTION_HELD && !a->orphan && (!agent || a->spec.agent == agent) &&
 		    !(a->reasons & ~(unsigned)(HOLD_FILTER | HOLD_PAUSE))) {
@@ -261,10 +280,11 @@ int gate_hold(struct gate *g, const char *filter, json_t *who, struct err *err)
 		filter_free(&f);
 		return -1;
 	}
-	json_t *body = json_object();
-	json_put_str(body, "filter", filter);
-	json_put(body, "who", json_incref(who));
-	hold_set(g, f, filter, record_append_json(g->record, EV_LATCH_HOLD, 0, 0, 0, 0, body));
+	CLEANUP(arena_release) struct arena mem = ARENA_INIT;
+	hold_set(g, f, filter,
+		 record_ev_latch_hold(g->record, &(struct event){ 0 },
+				      &(struct ev_latch_hold){ EV_SET(filter, ev_text_of(filter)),
+							       .who = ev_who_from(&mem, who) }));
 	return 0;
 }
 

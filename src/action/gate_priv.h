@@ -155,10 +155,12 @@ void action_judge(struct action *a);
 void action_admit(struct action *a); /* it may run: queue or barrier */
 void action_finish(struct action *a, enum action_end end, json_t *body, const char *why,
 		   const char *rule);
-uint64_t action_event(struct action *a, uint16_t kind, json_t *body); /* takes @body */
-struct gate_box *gate_find_box(struct gate *g, uint64_t id);	      /* NULL if unknown */
-struct gate_box *gate_make_box(struct gate *g, uint64_t id);	      /* made if unknown */
-struct gate_agent *gate_find_agent(struct gate *g, uint64_t id);      /* made if unknown */
+uint64_t action_event(struct action *a, enum event_kind kind, json_t *body); /* takes @body */
+/* Where the next event of @a belongs; its seq becomes a->last_seq. */
+struct event action_place(const struct action *a);
+struct gate_box *gate_find_box(struct gate *g, uint64_t id);	 /* NULL if unknown */
+struct gate_box *gate_make_box(struct gate *g, uint64_t id);	 /* made if unknown */
+struct gate_agent *gate_find_agent(struct gate *g, uint64_t id); /* made if unknown */
 void action_subject(const struct action *a, struct policy_subject *out);
 struct action *gate_add_action(struct gate *g);
 

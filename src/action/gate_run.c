@@ -6,6 +6,7 @@
 
 #include "base/clock.h"
 #include "base/failpoint.h"
+#include "record/record_event.h"
 
 /* The effect may begin: everything up to action.started is on the disk. */
 static void gate_run_on_barrier(void *self)
@@ -372,10 +373,10 @@ void gate_cancel(struct gate *g, uint64_t id, const char *how, const char *why)
 	struct action *a = gate_action(g, id);
 	if (!a)
 		return;
-	json_t *body = json_object();
-	json_put_str(body, "how", how);
-	json_put_str(body, "why", why);
-	action_event(a, EV_ACTION_CANCEL, body);
+	struct event at = action_place(a);
+	a->last_seq = record_ev_action_cancel(
+		g->record, &at,
+		&(struct ev_action_cancel){ .how = ev_text_of(how), .why = ev_text_of(why) });
 	switch (a->state) {
 	case ACTION_BARRIER:
 		a->cancelled = true;

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "record/record_event.h"
 
 enum { LISTED_MAX = 50 };
 
@@ -21,18 +22,20 @@ static void gate_waiver_add(struct action *a, const struct decide *d, enum actio
 			      .uses = d->waiver_uses,
 			      .until_us =
 				      d->waiver_for_us ? clock_wall_us() + d->waiver_for_us : 0 };
-	json_t *body = json_object();
-	json_put_str(body, "kind", action_kind_name(kind));
-	json_put_str(body, "pattern", pattern);
-	json_put_int(body, "agent", (json_int_t)w->agent);
-	if (w->until_us)
-		json_put_int(body, "until_us", w->until_us);
-	if (w->uses)
-		json_put_int(body, "uses", w->uses);
-	json_put_str(body, "note", d->note);
-	json_put(body, "who", json_incref(d->who));
-	w->seq = record_append_json(g->record, EV_POLICY_WAIVER, a->last_seq, a->spec.agent,
-				    a->spec.box, a->id, body);
+	CLEANUP(arena_release) struct arena mem = ARENA_INIT;
+	w->seq = record_ev_policy_waiver(
+		g->record,
+		&(struct event){ .cause = a->last_seq,
+				 .agent = a->spec.agent,
+				 .box = a->spec.box,
+				 .action = a->id },
+		&(struct ev_policy_waiver){ .kind = ev_text_of(action_kind_name(kind)),
+					    .pattern = ev_text_of(pattern),
+					    EV_SET(agent, (int64_t)w->agent),
+					    .until_us = w->until_us,
+					    .uses = w->uses,
+					    .note = ev_text_of(d->note),
+					    .who = ev_who_from(&mem, d->who) });
 }
 
 void waiver_add(struct action *a, const struct decide *d)
@@ -106,12 +109,14 @@ bool gate_take_back(struct gate *g, uint64_t seq, json_t *who, struct buf *said)
 	struct err err = ERR_INIT;
 	const struct waiver *w = waiver_of(g, seq);
 	if (w) {
-		json_t *body = json_object();
-		json_put_int(body, "waiver", (json_int_t)seq);
-		json_put_str(body, "kind", action_kind_name(w->kind));
-		json_put_str(body, "pattern", w->pattern);
-		json_put(body, "who", json_incref(who));
-		record_append_json(g->record, EV_POLICY_WAIVER_END, seq, w->agent, 0, 0, body);
+		CLEANUP(arena_release) struct arena mem = ARENA_INIT;
+		record_ev_policy_waiver_end(g->record,
+					    &(struct event){ .cause = seq, .agent = w->agent },
+					    &(struct ev_policy_waiver_end){
+						    .waiver = (int64_t)seq,
+						    .kind = ev_text_of(action_kind_name(w->kind)),
+						    .pattern = ev_text_of(w->pattern),
+						    .who = ev_who_from(&mem, who) });
 		buf_printf(said, "no longer approved for the session: %s", w->pattern);
 		waiver_drop(g, seq);
 		return true;
