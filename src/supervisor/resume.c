@@ -9,6 +9,7 @@
 #include "supervisor/box/box_state.h"
 #include "base/clock.h"
 #include "luahost/answer_cache.h"
+#include "record/record_event.h"
 #include "supervisor/box/super_box.h"
 #include "supervisor/box/super_tree.h"
 
@@ -372,10 +373,10 @@ void resume_first_action(struct resume *r)
 	r->acted = true;
 	if (!r->s->opts->saved_us)
 		return;
-	json_t *body = json_object();
-	json_put_int(body, "saved_us", r->s->opts->saved_us);
-	json_put_int(body, "us", clock_wall_us() - r->s->opts->saved_us);
-	record_append_json(r->s->record, EV_HOST_CHANGED, 0, 0, 0, 0, body);
+	int64_t saved_us = r->s->opts->saved_us;
+	record_ev_host_changed(r->s->record, &(struct event){ 0 },
+			       &(struct ev_host_changed){ .saved_us = saved_us,
+							  EV_SET(us, clock_wall_us() - saved_us) });
 }
 
 struct recorded *resume_recorded(const struct resume *r)

@@ -39,6 +39,7 @@
 #include "base/log.h"
 #include "query/filter.h"
 #include "record/deferred_index.h"
+#include "record/record_event.h"
 #include "sandbox/process/process.h"
 
 enum { END_GRACE_MS = 15000, UNWIND_MS = 5000, WARM_BOXES = 1, DRAIN_US = 3000000 };
@@ -79,10 +80,9 @@ void super_warn(struct super *s, const char *fix, const char *fmt, ...)
 	vsnprintf(text, sizeof(text), fmt, ap);
 	va_end(ap);
 	log_info("%s", text);
-	json_t *body = json_object();
-	json_put_str(body, "text", text);
-	json_put_str(body, "fix", fix);
-	record_append_json(s->record, EV_SUPER_WARN, s->start_seq, 0, 0, 0, body);
+	record_ev_super_warn(
+		s->record, &(struct event){ .cause = s->start_seq },
+		&(struct ev_super_warn){ .text = ev_text_of(text), .fix = ev_text_of(fix) });
 }
 
 void super_changed(struct super *s)

@@ -21,6 +21,7 @@
 #include "supervisor/people/terminal_hub.h"
 #include "base/clock.h"
 #include "base/log.h"
+#include "record/record_event.h"
 
 static int cmd_pause(struct ask_for *a, json_t *out, struct err *err)
 {
@@ -161,10 +162,10 @@ static int cmd_say(struct ask_for *a, json_t *out, struct err *err)
 		buf_printf(&text, "%s%s", i > 1 ? " " : "", command_args_word(a, i));
 	if (strspn(buf_cstr(&text), " \t\n") == text.len)
 		return err_set(err, ERR_USAGE, "the message is empty");
-	json_t *body = json_object();
-	json_put_str(body, "text", buf_cstr(&text));
-	json_put(body, "who", json_incref(a->rq->who));
-	record_append_json(a->s->record, EV_AGENT_SAY, a->rq->cause, id, 0, 0, body);
+	CLEANUP(arena_release) struct arena mem = ARENA_INIT;
+	record_ev_agent_say(a->s->record, &(struct event){ .cause = a->rq->cause, .agent = id },
+			    &(struct ev_agent_say){ .text = ev_text_of(buf_cstr(&text)),
+						    .who = ev_who_from(&mem, a->rq->who) });
 	if (a->s->host)
 		luahost_message(a->s->host, id, buf_cstr(&text), a->rq->who);
 	return 0;
@@ -209,13 +210,12 @@ static int cmd_mark(struct ask_for *a, json_t *out, struct err *err)
 			       key);
 	for (size_t i = 1; command_args_word(a, i); i++)
 		buf_printf(&text, "%s%s", i > 1 ? " " : "", command_args_word(a, i));
-	json_t *body = json_object();
-	json_put_str(body, "level", "mark");
-	json_put_str(body, "text", buf_cstr(&text));
-	if (key)
-		json_put_str(body, "key", key);
-	json_put(body, "who", json_incref(a->rq->who));
-	uint64_t seq = record_append_json(a->s->record, EV_NOTE, on, 0, 0, 0, body);
+	CLEANUP(arena_release) struct arena mem = ARENA_INIT;
+	uint64_t seq = record_ev_note(a->s->record, &(struct event){ .cause = on },
+				      &(struct ev_note){ .level = ev_text_of("mark"),
+							 .text = ev_text_of(buf_cstr(&text)),
+							 .key = ev_text_of(key),
+							 .who = ev_who_from(&mem, a->rq->who) });
 	json_put_int(out, "event", (int64_t)seq);
 	return 0;
 }

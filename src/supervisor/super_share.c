@@ -3,6 +3,7 @@
 #include "base/exit.h"
 #include "supervisor/core/core.h"
 #include "control/share.h"
+#include "record/record_event.h"
 
 /* It is in the record, so its companions are there as well, and others may read and decide from
  * here on. */
@@ -25,13 +26,12 @@ int super_share(struct super *s, struct err *err)
 	if (share_parse(s->opts->share, &share, err) < 0)
 		return -1;
 	CLEANUP(free_ptr) char *socket = share_socket(record_path(s->record));
-	json_t *body = json_object();
-	json_put_str(body, "group", share.group);
-	json_put_int(body, "gid", share.gid);
-	json_put_str(body, "role", share.decide ? "decide" : "watch");
-	json_put(body, "socket", json_bytes_z(socket));
-	record_barrier(s->record,
-		       record_append_json(s->record, EV_CONTROL_SHARE, s->start_seq, 0, 0, 0, body),
-		       super_share_shared, s);
+	uint64_t seq = record_ev_control_share(
+		s->record, &(struct event){ .cause = s->start_seq },
+		&(struct ev_control_share){ .group = ev_text_of(share.group),
+					    EV_SET(gid, share.gid),
+					    .role = ev_text_of(share.decide ? "decide" : "watch"),
+					    .socket = ev_text_of(socket) });
+	record_barrier(s->record, seq, super_share_shared, s);
 	return 0;
 }

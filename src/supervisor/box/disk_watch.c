@@ -6,6 +6,7 @@
 #include <sys/stat.h>
 
 #include "base/clock.h"
+#include "record/record_event.h"
 #include "supervisor/box/super_box.h"
 
 /* SHARE: at most a twentieth of the time goes into looking; SELDOM: where only FILES_MAX, the bound
@@ -74,7 +75,6 @@ static void tell_uncounted(struct disk_watch *d)
 
 static void stop_box(struct disk_watch *d, bool files)
 {
-	json_t *body = json_object();
 	const char *name = boxes_name(d->s->boxes, d->box);
 	CLEANUP(free_ptr)
 	char *text =
@@ -85,12 +85,12 @@ static void stop_box(struct disk_watch *d, bool files)
 				"sandbox '%s' is over its disk limit (%lld of %lld MB); its commands were killed",
 				name, (long long)(d->now.bytes >> 20),
 				(long long)(d->limit.bytes >> 20));
-	json_put_str(body, "text", text);
-	json_put_str(
-		body, "fix",
+	const char *fix =
 		files ? "remove files in the sandbox, or raise the limit: limits = { files = ... }"
-		      : "remove files in the sandbox, or raise the limit: limits = { disk = \"...\" }");
-	record_append_json(d->s->record, EV_BOX_WARN, d->box, 0, d->box, 0, body);
+		      : "remove files in the sandbox, or raise the limit: limits = { disk = \"...\" }";
+	record_ev_box_warn(
+		d->s->record, &(struct event){ .cause = d->box, .box = d->box },
+		&(struct ev_box_warn){ .text = ev_text_of(text), .fix = ev_text_of(fix) });
 	boxes_kill(
 		d->s->boxes, d->box,
 		files ? "the limit of files of the sandbox is reached; remove some of its files first"

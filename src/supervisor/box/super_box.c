@@ -22,6 +22,7 @@
 #include "supervisor/box/super_tree.h"
 #include "base/fd.h"
 #include "base/paths.h"
+#include "record/record_event.h"
 #include "sandbox/common/remote_orphans.h"
 #include "sandbox/notice.h"
 
@@ -429,10 +430,9 @@ void super_box_warn(struct super *s, uint64_t box, const char *fix, const char *
 	vsnprintf(line, sizeof(line), fmt, ap);
 	buf_puts(&text, line);
 	va_end(ap);
-	json_t *body = json_object();
-	json_put_bytes(body, "text", text.data, text.len);
-	json_put_str(body, "fix", fix);
-	record_append_json(s->record, EV_BOX_WARN, box, 0, box, 0, body);
+	record_ev_box_warn(s->record, &(struct event){ .cause = box, .box = box },
+			   &(struct ev_box_warn){ .text = ev_text_of(buf_cstr(&text)),
+						  .fix = ev_text_of(fix) });
 }
 
 /* Files of third owners: the box has one uid, so it may read of them what others may, and never

@@ -10,6 +10,7 @@
 #include "supervisor/box/tree_base.h"
 #include "supervisor/box/tree_op.h"
 #include "base/failpoint.h"
+#include "record/record_event.h"
 #include "record/secrets.h"
 
 /* --- jobs, one at a time per box --- */
@@ -273,10 +274,9 @@ uint64_t tree_snap_at(const struct trees *t, size_t layer, uint64_t seq)
 
 void tree_label(struct trees *t, uint64_t seq, const char *label, uint64_t cause)
 {
-	json_t *body = json_object();
-	json_put_int(body, "snapshot", (int64_t)seq);
-	json_put_str(body, "label", label);
-	record_append_json(t->s->record, EV_SNAPSHOT_LABELED, cause, 0, t->id, 0, body);
+	record_ev_snapshot_labeled(t->s->record, &(struct event){ .cause = cause, .box = t->id },
+				   &(struct ev_snapshot_labeled){ .snapshot = (int64_t)seq,
+								  .label = ev_text_of(label) });
 	for (size_t i = 0; i < t->nr_snaps; i++)
 		if (t->snap[i].seq == seq) {
 			free(t->snap[i].label);
@@ -309,10 +309,10 @@ static void after_work(struct tree_job *j)
 
 static void snapshot_failed(struct trees *t, uint64_t cause, const struct err *err)
 {
-	json_t *body = json_object();
-	json_put_str(body, "why", err->text);
-	json_put_str(body, "code", err_code_name(err->code));
-	record_append_json(t->s->record, EV_SNAPSHOT_FAILED, cause, 0, t->id, 0, body);
+	record_ev_snapshot_failed(
+		t->s->record, &(struct event){ .cause = cause, .box = t->id },
+		&(struct ev_snapshot_failed){ .why = ev_text_of(err->text),
+					      .code = ev_text_of(err_code_name(err->code)) });
 }
 
 /* The look after @action is done: it and those before it, if no snapshot names them yet. */

@@ -8,22 +8,18 @@
 #include "supervisor/box/super_box.h"
 #include "supervisor/box/tree_op.h"
 #include "base/fd.h"
+#include "record/record_event.h"
 
 static uint64_t record_rollback(struct tree_op *o, uint64_t takes)
 {
-	json_t *body = json_object(), *missing = json_array();
-	for (size_t i = 0; i < o->missing.nr; i++)
-		json_array_append_new(missing, json_bytes(o->missing.item[i], o->missing.len[i]));
-	json_put_int(body, "to", (int64_t)o->to);
-	json_put_str(body, "how", takes ? "undo" : "rollback");
-	if (takes)
-		json_put_int(body, "takes", (int64_t)takes);
-	json_put_int(body, "ops", (int64_t)o->nr_ops);
-	json_put(body, "missing", missing);
-	if (o->err.code != ERR_NONE)
-		json_put_str(body, "why", o->err.text);
-	return record_append_json(o->t->s->record, EV_ROLLBACK_DONE, o->cause, 0, o->t->id, 0,
-				  body);
+	CLEANUP(arena_release) struct arena mem = ARENA_INIT;
+	return record_ev_rollback_done(
+		o->t->s->record, &(struct event){ .cause = o->cause, .box = o->t->id },
+		&(struct ev_rollback_done){
+			EV_SET(to, (int64_t)o->to), .how = ev_text_of(takes ? "undo" : "rollback"),
+			.takes = (int64_t)takes, EV_SET(ops, (int64_t)o->nr_ops),
+			.missing = { o->missing.nr, ev_texts_of(&mem, &o->missing) },
+			.why = ev_text_of(o->err.code != ERR_NONE ? o->err.text : NULL) });
 }
 
 static void back_work(struct tree_op *o)
@@ -210,13 +206,13 @@ static void fork_done(struct tree_op *o)
 		call_fail_err(c, &o->err);
 		return;
 	}
-	json_t *body = json_object();
-	json_put_int(body, "from", (int64_t)o->from);
-	json_put_int(body, "to", (int64_t)o->t->id);
-	json_put_int(body, "n", (int64_t)o->to);
-	json_put_str(body, "how", lost ? "restore" : "copy");
-	json_put_int(body, "files", (int64_t)o->nr_ops);
-	record_append_json(s->record, EV_FORK_DONE, o->from, c->agent, o->t->id, 0, body);
+	record_ev_fork_done(s->record,
+			    &(struct event){ .cause = o->from, .agent = c->agent, .box = o->t->id },
+			    &(struct ev_fork_done){ .from = (int64_t)o->from,
+						    .to = (int64_t)o->t->id,
+						    EV_SET(n, (int64_t)o->to),
+						    .how = ev_text_of(lost ? "restore" : "copy"),
+						    EV_SET(files, (int64_t)o->nr_ops) });
 	super_box_answer(s, o->t->id, c);
 }
 

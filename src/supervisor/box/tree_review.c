@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "luahost/luahost.h"
+#include "record/record_event.h"
 #include "supervisor/box/hostrun.h"
 #include "supervisor/box/tree_op.h"
 #include "sandbox/workspace/pick.h"
@@ -75,35 +76,36 @@ struct saying {
 static void say_part(struct saying *y, const char *path, const struct pick_file *f,
 		     const struct merge_range *r, unsigned hunk)
 {
-	json_t *body = json_object();
+	CLEANUP(arena_release) struct arena mem = ARENA_INIT;
+	struct ev_review_choice body = { .path = ev_text_of(path),
+					 .choice = ev_text_of(y->choice),
+					 .comment = ev_text_of(y->comment),
+					 .who = ev_who_from(&mem, y->rq->who) };
 	char hex[41] = "";
+	int64_t range[4];
 	CLEANUP(free_ptr) char *key = NULL;
-	json_put(body, "path", json_bytes_z(path));
 	if (f && (r || f->whole)) {
 		object_hex(&f->seen, hex);
-		json_put_str(body, "of", hex);
+		body.of = ev_text_of(hex);
 	}
 	if (r) {
-		const unsigned n[] = { r->old_skip, r->old_lines, r->new_skip, r->new_lines };
-		json_t *range = json_array();
-		for (size_t i = 0; i < ARRAY_LEN(n); i++)
-			json_array_append_new(range, json_integer(n[i]));
-		json_put(body, "range", range);
+		range[0] = r->old_skip;
+		range[1] = r->old_lines;
+		range[2] = r->new_skip;
+		range[3] = r->new_lines;
+		body.range.item = range;
+		body.range.nr = ARRAY_LEN(range);
 		if (r->text)
-			json_put_bytes(body, "text", r->text, r->text_len);
+			body.text = (struct ev_text){ r->text, r->text_len };
 		key = mem_printf("%s:%u,%u", path, r->old_skip, r->new_skip);
 	} else {
-		json_put_int(body, "hunk", hunk);
+		body.has_hunk = true;
+		body.hunk = hunk;
 		key = mem_printf("%s:%u", path, hunk);
 	}
-	if (y->choice)
-		json_put_str(body, "choice", y->choice);
-	if (y->comment)
-		json_put_str(body, "comment", y->comment);
-	json_put(body, "who", json_incref(y->rq->who));
 	set_left(review_of(y->t), key, y->choice);
-	y->last = record_append_json(y->rq->s->record, EV_REVIEW_CHOICE, y->rq->cause, 0, y->t->id,
-				     0, body);
+	y->last = record_ev_review_choice(
+		y->rq->s->record, &(struct event){ .cause = y->rq->cause, .box = y->t->id }, &body);
 	if (y->where.len == 0 && r)
 		buf_printf(&y->where, "%s, line %u", path, r->new_skip + 1);
 	else if (y->where.len == 0)
@@ -127,10 +129,10 @@ static bool tree_review_tell(struct saying *y)
 		return false;
 	CLEANUP(free_ptr)
 	char *text = mem_printf("review of %s: %s", buf_cstr(&y->where), y->comment);
-	json_t *body = json_object();
-	json_put_str(body, "text", text);
-	json_put(body, "who", json_incref(y->rq->who));
-	record_append_json(s->record, EV_AGENT_SAY, y->last, ag->id, 0, 0, body);
+	CLEANUP(arena_release) struct arena mem = ARENA_INIT;
+	record_ev_agent_say(s->record, &(struct event){ .cause = y->last, .agent = ag->id },
+			    &(struct ev_agent_say){ .text = ev_text_of(text),
+						    .who = ev_who_from(&mem, y->rq->who) });
 	if (s->host)
 		luahost_message(s->host, ag->id, text, y->rq->who);
 	return true;

@@ -7,6 +7,7 @@
 #include "supervisor/box/super_box.h"
 #include "supervisor/box/tree_op.h"
 #include "record/read/settled.h"
+#include "record/record_event.h"
 #include "sandbox/workspace/memstore.h"
 
 struct undo_one {
@@ -231,21 +232,17 @@ static void tree_undo_done(struct tree_op *o)
 {
 	struct undo_one *u = (struct undo_one *)o;
 	uint64_t seq = tree_record(o->t, &o->taken);
-	json_t *body = json_object(), *missing = json_array();
-	for (size_t i = 0; i < o->missing.nr; i++)
-		json_array_append_new(missing, json_bytes(o->missing.item[i], o->missing.len[i]));
-	json_put_int(body, "to", (int64_t)o->before);
-	json_put_str(body, "how", "undo");
-	json_put_int(body, "of", (int64_t)u->action);
-	json_put_int(body, "ops", (int64_t)o->nr_ops);
-	json_put(body, "paths", json_incref(u->paths));
-	json_put(body, "missing", missing);
-	if (o->err.code != ERR_NONE)
-		json_put_str(body, "why", o->err.text);
-	else
+	CLEANUP(arena_release) struct arena mem = ARENA_INIT;
+	if (o->err.code == ERR_NONE)
 		o->t->undo = o->before; /* an undo without a number takes this one back */
-	uint64_t done = record_append_json(o->t->s->record, EV_ROLLBACK_DONE, o->cause, 0, o->t->id,
-					   0, body);
+	uint64_t done = record_ev_rollback_done(
+		o->t->s->record, &(struct event){ .cause = o->cause, .box = o->t->id },
+		&(struct ev_rollback_done){
+			EV_SET(to, (int64_t)o->before), .how = ev_text_of("undo"),
+			EV_SET(of, (int64_t)u->action), EV_SET(ops, (int64_t)o->nr_ops),
+			.paths = ev_json_of(&mem, u->paths),
+			.missing = { o->missing.nr, ev_texts_of(&mem, &o->missing) },
+			.why = ev_text_of(o->err.code != ERR_NONE ? o->err.text : NULL) });
 	if (o->err.code == ERR_NONE) {
 		o->t->undo_done = done;
 		o->t->undo_seen = seq;

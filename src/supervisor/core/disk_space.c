@@ -5,6 +5,7 @@
 
 #include "supervisor/core/core.h"
 #include "base/clock.h"
+#include "record/record_event.h"
 
 enum { LITTLE = 1 << 30, AGAIN_US = 1000000, AGAIN_MS = 2000 };
 
@@ -27,7 +28,9 @@ bool disk_space_is_little(const char *path, uint64_t *bytes_out)
 
 static void disk_space_tell(struct super *s, bool over, uint64_t bytes)
 {
-	json_t *body = json_object();
+	const char *fix =
+		over ? NULL
+		     : "'sandglass prune --older-than 30d -n' lists sessions that you can remove";
 	CLEANUP(free_ptr)
 	char *text =
 		over ? mem_printf("there is room on the disk again: %llu MB",
@@ -35,15 +38,11 @@ static void disk_space_tell(struct super *s, bool over, uint64_t bytes)
 		     : mem_printf(
 			       "only %llu MB are left on the disk of the session file '%s'; when it is full, agents stand still",
 			       (unsigned long long)(bytes >> 20), record_path(s->record));
-	json_put_str(body, "text", text);
-	json_put_str(body, "topic", "room");
-	if (over)
-		json_put_flag(body, "over", true);
-	else
-		json_put_str(
-			body, "fix",
-			"'sandglass prune --older-than 30d -n' lists sessions that you can remove");
-	record_append_json(s->record, EV_SUPER_WARN, s->start_seq, 0, 0, 0, body);
+	record_ev_super_warn(s->record, &(struct event){ .cause = s->start_seq },
+			     &(struct ev_super_warn){ .text = ev_text_of(text),
+						      .topic = ev_text_of("room"),
+						      .over = over,
+						      .fix = ev_text_of(fix) });
 	super_changed(s);
 }
 

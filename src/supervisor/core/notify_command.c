@@ -7,6 +7,7 @@
 #include "supervisor/core/core.h"
 #include "base/log.h"
 #include "base/text/sanitize.h"
+#include "record/record_event.h"
 
 static void child_gone(void *self, int fd, unsigned events)
 {
@@ -74,16 +75,15 @@ static void notify_about(struct super *s, uint64_t id, const char *title, const 
 	char *argv[] = { mem_strdup("sh"), mem_strdup("-c"), mem_strdup(s->opts->notify), NULL };
 	int fds[3] = { -1, -1, -1 }, pid, pidfd;
 	struct err err = ERR_INIT;
-	json_t *body = json_object();
-	json_put_str(body, "text", text);
-	json_put_str(body, "command", s->opts->notify);
+	struct ev_notify body = { .text = ev_text_of(text),
+				  .command = ev_text_of(s->opts->notify) };
 	if (proc_spawn("/bin/sh", argv, env.item, fds, 3, &pid, &pidfd, &err) < 0) {
-		json_put_str(body, "why", err.text);
+		body.why = ev_text_of(err.text);
 	} else {
 		struct loop_fd **w = mem_calloc(1, sizeof(struct loop_fd *));
 		*w = loop_fd_new(s->loop, pidfd, LOOP_READ, child_gone, w);
 	}
-	record_append_json(s->record, EV_NOTIFY, s->start_seq, 0, 0, 0, body);
+	record_ev_notify(s->record, &(struct event){ .cause = s->start_seq }, &body);
 	for (int i = 0; i < 3; i++)
 		free(argv[i]);
 	strv_release(&env);

@@ -3,6 +3,7 @@
 #include "supervisor/core/notify_command.h"
 #include "supervisor/core/call.h"
 #include "luahost/answer_cache.h"
+#include "record/record_event.h"
 #include "supervisor/core/resumed.h"
 
 #include <stdlib.h>
@@ -40,9 +41,9 @@ static void out_of_time(void *self)
 	struct ask *a = c->data;
 	json_t *def = json_object_get(c->args, "default");
 	if (!def) {
-		json_t *body = json_object();
-		json_put_flag(body, "timeout", true);
-		record_append_json(c->super->record, EV_ASK_ANSWERED, a->id, c->agent, 0, 0, body);
+		record_ev_ask_answered(c->super->record,
+				       &(struct event){ .cause = a->id, .agent = c->agent },
+				       &(struct ev_ask_answered){ .timeout = true });
 		call_fail(c, "timeout", NULL, NULL, a->id, "nobody answered in time");
 		return;
 	}

@@ -1,4 +1,5 @@
 #include "supervisor/people/host_command_log.h"
+#include "record/record_event.h"
 
 #include <stdlib.h>
 
@@ -22,18 +23,17 @@ int host_command_log(struct super *s, const struct control_request *rq, struct e
 	if (command_opt_int(rq->line, "of", 1, INT64_MAX, &of, err) < 0 ||
 	    command_opt_int(rq->line, "status", 0, 255, &status, err) < 0)
 		return -1;
-	json_t *body = json_object();
-	json_put(body, "cmd", json_bytes_z(rq->line->words.item[0]));
-	json_put(body, "who", json_incref(rq->who));
-	if (of) {
-		json_put_int(body, "of", of);
-		json_put_int(body, "status", status);
-	}
+	CLEANUP(arena_release) struct arena mem = ARENA_INIT;
 	struct waiting *w = NEW(struct waiting);
 	w->s = s;
 	w->ticket = rq->ticket;
-	w->seq = record_append_json(s->record, EV_CONTROL_HOST, of ? (uint64_t)of : rq->cause, 0, 0,
-				    0, body);
+	w->seq = record_ev_control_host(
+		s->record, &(struct event){ .cause = of ? (uint64_t)of : rq->cause },
+		&(struct ev_control_host){ .cmd = ev_text_of(rq->line->words.item[0]),
+					   .who = ev_who_from(&mem, rq->who),
+					   .of = of,
+					   .has_status = of != 0,
+					   .status = status });
 	record_barrier(s->record, w->seq, host_command_log_committed, w);
 	return 0;
 }

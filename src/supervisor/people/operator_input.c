@@ -1,4 +1,5 @@
 #include "supervisor/people/operator_input.h"
+#include "record/record_event.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -92,26 +93,14 @@ static void operator_input_pass_on(void *self)
 	operator_input_look(in);
 }
 
-static void operator_input_put_hash(json_t *body, const struct buf *bytes)
+static uint64_t stdin_record(const struct input *in, const struct ev_proc_stdin *body)
 {
-	struct hash h;
-	CLEANUP(buf_release) struct buf hex = BUF_INIT;
-	hash_of(bytes->data, bytes->len, &h);
-	hex_append(&hex, h.b, sizeof(h.b));
-	json_put_int(body, "data_bytes", (int64_t)bytes->len);
-	json_put_str(body, "data_hash", buf_cstr(&hex));
+	return record_ev_proc_stdin(
+		in->super->record,
+		&(struct event){ .cause = in->cause, .box = in->box, .action = in->action }, body);
 }
 
 static void operator_input_keep_held(struct input *in);
-
-/* Input without echo is invisible, so the recording does not keep it either: only its size. */
-static json_t *hidden_body(const struct buf *bytes)
-{
-	json_t *body = json_object();
-	json_put_int(body, "data_bytes", (int64_t)bytes->len);
-	json_put_flag(body, "hidden", true);
-	return body;
-}
 
 static void operator_input_keep(struct input *in, const struct action *act)
 {
@@ -119,32 +108,33 @@ static void operator_input_keep(struct input *in, const struct action *act)
 	if (in->piece.len && boxes_stdin_hidden(in->super->boxes, in->action)) {
 		operator_input_keep_held(in);
 		in->box = action_spec(act)->box;
-		json_t *hidden = hidden_body(&in->piece);
-		if (in->eof)
-			json_put_flag(hidden, "eof", true);
-		record_barrier(r,
-			       record_append_json(r, EV_PROC_STDIN, in->cause, 0, in->box,
-						  in->action, hidden),
-			       operator_input_pass_on, in);
+		/* input without echo is invisible, so the recording has only its size */
+		uint64_t seq = stdin_record(
+			in, &(struct ev_proc_stdin){ EV_SET(data_bytes, (int64_t)in->piece.len),
+						     .hidden = true, .has_eof = in->eof,
+						     .eof = in->eof });
+		record_barrier(r, seq, operator_input_pass_on, in);
 		return;
 	}
-	json_t *body = json_object();
+	CLEANUP(arena_release) struct arena mem = ARENA_INIT;
 	CLEANUP(buf_release) struct buf clean = BUF_INIT;
+	struct ev_proc_stdin body = { .has_eof = in->eof, .eof = in->eof };
 	in->box = action_spec(act)->box;
 	size_t room = in->taken < INPUT_KEPT ? INPUT_KEPT - in->taken : 0;
 	record_clean_piece(r, &in->held, in->piece.data, in->piece.len, in->eof, &clean);
 	if (room || !in->piece.len)
-		json_put_bytes(body, "data", buf_cstr(&clean), room < clean.len ? room : clean.len);
-	if (in->piece.len > room)
-		operator_input_put_hash(body, &in->piece);
-	if (in->held.len)
-		json_put_int(body, "held_bytes", (int64_t)in->held.len);
-	if (in->eof)
-		json_put_flag(body, "eof", true);
+		body.data =
+			(struct ev_text){ buf_cstr(&clean), room < clean.len ? room : clean.len };
+	if (in->piece.len > room) {
+		struct hash h;
+		hash_of(in->piece.data, in->piece.len, &h);
+		body.has_data_bytes = true;
+		body.data_bytes = (int64_t)in->piece.len;
+		body.data_hash = ev_hex_of(&mem, h.b, HASH_LEN);
+	}
+	body.held_bytes = (int64_t)in->held.len;
 	in->taken += in->piece.len;
-	record_barrier(
-		r, record_append_json(r, EV_PROC_STDIN, in->cause, 0, in->box, in->action, body),
-		operator_input_pass_on, in);
+	record_barrier(r, stdin_record(in, &body), operator_input_pass_on, in);
 }
 
 /* No more can come that would make a secret of it. It was passed on with the piece before, which
@@ -154,11 +144,8 @@ static void operator_input_keep_held(struct input *in)
 	CLEANUP(buf_release) struct buf clean = BUF_INIT;
 	if (!in->held.len)
 		return;
-	json_t *body = json_object();
 	record_clean_piece(in->super->record, &in->held, NULL, 0, true, &clean);
-	json_put_bytes(body, "data", buf_cstr(&clean), clean.len);
-	record_append_json(in->super->record, EV_PROC_STDIN, in->cause, 0, in->box, in->action,
-			   body);
+	stdin_record(in, &(struct ev_proc_stdin){ .data = { buf_cstr(&clean), clean.len } });
 }
 
 void operator_input_ended(struct super *s, uint64_t id)

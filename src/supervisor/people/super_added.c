@@ -8,6 +8,7 @@
 #include "secrets/trust.h"
 #include "base/clock.h"
 #include "base/fd.h"
+#include "record/record_event.h"
 
 enum { ADDED_MAX = 1 << 20 };
 
@@ -160,19 +161,21 @@ static uint64_t record_it(struct super *s, const struct decide *d, const json_t 
 			  const char *pattern)
 {
 	const json_t *rule = json_object_get(o, "rule");
-	json_t *body = json_object();
-	json_put_str(body, "file", ADDED_FILE);
-	json_put_int(body, "line", json_int(o, "line", 0));
-	json_put_str(body, "name", json_str(o, "name", ""));
-	json_put_str(body, "verdict", json_str(rule, "verdict", ""));
-	json_put_str(body, "kind", json_str(rule, "kind", ""));
-	json_put_str(body, "pattern", pattern);
-	if (json_object_get(rule, "lifts"))
-		json_put(body, "lifts", json_incref(json_object_get(rule, "lifts")));
-	json_put_str(body, "text", json_str(o, "text", ""));
-	json_put_str(body, "note", d->note);
-	json_put(body, "who", json_incref(d->who));
-	return record_append_json(s->record, EV_POLICY_ADDED, d->action, 0, 0, d->action, body);
+	CLEANUP(arena_release) struct arena mem = ARENA_INIT;
+	size_t nr;
+	struct ev_text *lifts = ev_texts_from(&mem, json_object_get(rule, "lifts"), &nr);
+	return record_ev_policy_added(
+		s->record, &(struct event){ .cause = d->action, .action = d->action },
+		&(struct ev_policy_added){ .file = ev_text_of(ADDED_FILE),
+					   EV_SET(line, json_int(o, "line", 0)),
+					   .name = ev_text_of(json_str(o, "name", "")),
+					   .verdict = ev_text_of(json_str(rule, "verdict", "")),
+					   .kind = ev_text_of(json_str(rule, "kind", "")),
+					   .pattern = ev_text_of(pattern),
+					   .lifts = { nr, lifts },
+					   .text = ev_text_of(json_str(o, "text", "")),
+					   .note = ev_text_of(d->note),
+					   .who = ev_who_from(&mem, d->who) });
 }
 
 static char *super_added_copy_of(const char *s)

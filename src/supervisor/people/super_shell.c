@@ -9,6 +9,7 @@
 #include "supervisor/people/super_cmd.h"
 #include "supervisor/people/terminal_hub.h"
 #include "sandbox/shell.h"
+#include "record/record_event.h"
 
 struct own_shell { /* one that has not ended, and who typed for it */
 	struct own_shell *next;
@@ -46,12 +47,12 @@ static void hang_up(struct super *s, const struct action *act)
 {
 	struct hang_up *h = NEW(struct hang_up);
 	*h = (struct hang_up){ s, action_id(act) };
-	json_t *body = json_object();
-	json_put_int(body, "signal", SIGHUP);
-	record_barrier(s->record,
-		       record_append_json(s->record, EV_PROC_SIGNAL, h->action, 0,
-					  action_spec(act)->box, h->action, body),
-		       hang_up_now, h);
+	uint64_t seq = record_ev_proc_signal(s->record,
+					     &(struct event){ .cause = h->action,
+							      .box = action_spec(act)->box,
+							      .action = h->action },
+					     &(struct ev_proc_signal){ .signal = SIGHUP });
+	record_barrier(s->record, seq, hang_up_now, h);
 }
 
 void shells_left(struct super *s, uint64_t client)
@@ -180,17 +181,15 @@ int cmd_input(struct ask_for *a, json_t *out, struct err *err)
 			     .bytes = bytes };
 	bytes = BUF_INIT;
 	on_their_way = t;
-	json_t *body = json_object();
 	bool hidden = t->bytes.len && boxes_stdin_hidden(a->s->boxes, id);
-	if (hidden)
-		json_put_int(body, "data_bytes", (int64_t)t->bytes.len);
-	else
-		json_put_bytes(body, "data", t->bytes.data, t->bytes.len);
-	if (hidden)
-		json_put_flag(body, "hidden", true);
-	record_barrier(a->s->record,
-		       record_append_json(a->s->record, EV_PROC_STDIN, id, 0, action_spec(act)->box,
-					  id, body),
-		       typed_now, t);
+	struct ev_proc_stdin body = { .hidden = hidden,
+				      .has_data_bytes = hidden,
+				      .data_bytes = (int64_t)t->bytes.len };
+	if (!hidden)
+		body.data = (struct ev_text){ buf_cstr(&t->bytes), t->bytes.len };
+	uint64_t seq = record_ev_proc_stdin(
+		a->s->record,
+		&(struct event){ .cause = id, .box = action_spec(act)->box, .action = id }, &body);
+	record_barrier(a->s->record, seq, typed_now, t);
 	return 1;
 }

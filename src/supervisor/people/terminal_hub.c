@@ -1,4 +1,5 @@
 #include "supervisor/people/terminal_hub.h"
+#include "record/record_event.h"
 
 #include <inttypes.h>
 #include <signal.h>
@@ -43,9 +44,11 @@ static struct terminal *terminal_of(const struct super *s, uint64_t action)
 	return NULL;
 }
 
-static uint64_t terminal_event(struct terminal *t, uint16_t kind, json_t *body)
+static struct event terminal_place(const struct terminal *t)
 {
-	return record_append_json(t->s->record, kind, t->action, t->agent, t->box, t->action, body);
+	return (struct event){
+		.cause = t->action, .agent = t->agent, .box = t->box, .action = t->action
+	};
 }
 
 static void terminal_release(void *self)
@@ -79,10 +82,10 @@ static void terminal_count(void *self)
 	struct terminal *t = self;
 	if (!t->typed)
 		return;
-	json_t *body = json_object();
-	json_put_int(body, "bytes", (int64_t)t->typed);
+	struct event at = terminal_place(t);
+	record_ev_terminal_input(t->s->record, &at,
+				 &(struct ev_terminal_input){ .bytes = (int64_t)t->typed });
 	t->typed = 0;
-	terminal_event(t, EV_TERMINAL_INPUT, body);
 }
 
 void terminal_expect(struct super *s, uint64_t id, const char *name)
@@ -147,14 +150,14 @@ void terminals_free(struct super *s)
 
 static void terminal_detach(struct terminal *t, const char *why)
 {
-	json_t *body = json_object();
-	json_put_int(body, "client", (int64_t)t->client);
-	json_put_str(body, "why", why);
+	struct event at = terminal_place(t);
+	struct ev_terminal_detached body = { EV_SET(client, (int64_t)t->client),
+					     .why = ev_text_of(why) };
 	terminal_count(t);
 	t->client = 0;
 	buf_reset(&t->held);
 	terminal_hold(t, false);
-	terminal_event(t, EV_TERMINAL_DETACHED, body);
+	record_ev_terminal_detached(t->s->record, &at, &body);
 	super_changed(t->s);
 }
 
@@ -165,11 +168,10 @@ void terminal_stopped(void *super, uint64_t action, int signo)
 	if (!t || t->stopped == (signo != 0))
 		return;
 	t->stopped = signo != 0;
-	json_t *body = json_object();
-	json_put_flag(body, "stopped", t->stopped);
-	if (signo)
-		json_put_int(body, "signal", signo);
-	terminal_event(t, EV_TERMINAL_STOPPED, body);
+	struct event at = terminal_place(t);
+	record_ev_terminal_stopped(
+		s->record, &at,
+		&(struct ev_terminal_stopped){ EV_SET(stopped, t->stopped), .signal = signo });
 	super_changed(s);
 }
 
@@ -227,9 +229,10 @@ static void type_recorded(struct terminal *t, const void *bytes, size_t len)
 	*k = (struct keys_in){ .s = t->s, .action = t->action };
 	buf_append(&k->bytes, bytes, len);
 	t->writing += len;
-	json_t *body = json_object();
-	json_put_bytes(body, "data", bytes, len);
-	record_barrier(t->s->record, terminal_event(t, EV_PROC_STDIN, body), keys_now, k);
+	struct event at = terminal_place(t);
+	uint64_t seq = record_ev_proc_stdin(t->s->record, &at,
+					    &(struct ev_proc_stdin){ .data = { bytes, len } });
+	record_barrier(t->s->record, seq, keys_now, k);
 }
 
 static bool is_recorded(const struct terminal *t)
@@ -347,13 +350,15 @@ int cmd_resize(struct ask_for *a, json_t *out, struct err *err)
 	struct terminal *t = terminal_of(a->s, id);
 	if (t)
 		t->size = size;
-	json_t *body = json_object();
-	put_size(body, &size);
-	terminal_hub_tie(a, id,
-			 record_append_json(a->s->record, EV_PROC_RESIZE, id,
-					    action_spec(act)->agent, action_spec(act)->box, id,
-					    body),
-			 &size, NULL);
+	uint64_t seq = record_ev_proc_resize(
+		a->s->record,
+		&(struct event){ .cause = id,
+				 .agent = action_spec(act)->agent,
+				 .box = action_spec(act)->box,
+				 .action = id },
+		&(struct ev_proc_resize){ EV_SET(cols, size.ws_col), EV_SET(rows, size.ws_row),
+					  .xpixel = size.ws_xpixel, .ypixel = size.ws_ypixel });
+	terminal_hub_tie(a, id, seq, &size, NULL);
 	return 1;
 }
 
@@ -381,10 +386,12 @@ static int terminal_hub_signal(const struct ask_for *a, struct terminal *t, stru
 	*tied = (struct tied){
 		.s = a->s, .action = t->action, .ticket = a->rq->ticket, .signal = signo
 	};
-	json_t *body = json_object();
-	json_put_int(body, "signal", signo);
-	json_put(body, "who", json_incref(a->rq->who));
-	record_barrier(a->s->record, terminal_event(t, EV_PROC_SIGNAL, body), tied_now, tied);
+	CLEANUP(arena_release) struct arena mem = ARENA_INIT;
+	struct event at = terminal_place(t);
+	uint64_t seq = record_ev_proc_signal(
+		a->s->record, &at,
+		&(struct ev_proc_signal){ .signal = signo, .who = ev_who_from(&mem, a->rq->who) });
+	record_barrier(a->s->record, seq, tied_now, tied);
 	return 1;
 }
 
@@ -418,7 +425,8 @@ int cmd_terminal(struct ask_for *a, json_t *out, struct err *err)
 	bool runs = action_state(act) == ACTION_RUNNING;
 	t->client = a->rq->client;
 	t->size = size;
-	json_t *answer = json_object(), *body = json_object();
+	CLEANUP(arena_release) struct arena mem = ARENA_INIT;
+	json_t *answer = json_object();
 	json_put_int(answer, "action", (int64_t)id);
 	json_put_int(answer, "offset", runs ? (int64_t)action_output_mark(act, STREAM_PTY) : 0);
 	record_output_seal(a->s->record, id, STREAM_PTY); /* the client reads it there */
@@ -429,10 +437,14 @@ int cmd_terminal(struct ask_for *a, json_t *out, struct err *err)
 	json_put_int(answer, "agent", (int64_t)t->agent);
 	json_put_int(answer, "box", (int64_t)t->box);
 	json_put_str(answer, "name", t->name);
-	json_put_int(body, "client", (int64_t)t->client);
-	put_size(body, &size);
-	json_put(body, "who", json_incref(a->rq->who));
-	terminal_hub_tie(a, id, terminal_event(t, EV_TERMINAL_ATTACHED, body), &size, answer);
+	struct event at = terminal_place(t);
+	uint64_t seq = record_ev_terminal_attached(
+		a->s->record, &at,
+		&(struct ev_terminal_attached){
+			EV_SET(client, (int64_t)t->client), EV_SET(cols, size.ws_col),
+			EV_SET(rows, size.ws_row), .xpixel = size.ws_xpixel,
+			.ypixel = size.ws_ypixel, .who = ev_who_from(&mem, a->rq->who) });
+	terminal_hub_tie(a, id, seq, &size, answer);
 	return 1;
 }
 

@@ -8,6 +8,7 @@
 #include "supervisor/trial/dry_run_priv.h"
 #include "base/fd.h"
 #include "base/paths.h"
+#include "record/record_event.h"
 #include "sandbox/process/process.h"
 
 enum { QUIET_POLL_MS = 20, QUIET_TRIES = 250 };
@@ -116,12 +117,13 @@ static void dry_run_free(struct dry_run *p)
 
 void dry_run_drop(struct dry_run *p, const char *why)
 {
-	json_t *body = json_object();
-	json_put_int(body, "preview", (int64_t)p->seq);
-	json_put_int(body, "of", (int64_t)p->action);
-	json_put_str(body, "why", why);
-	record_append_json(p->s->record, EV_PREVIEW_DROPPED, p->seq, p->agent, p->box, p->action,
-			   body);
+	record_ev_preview_dropped(
+		p->s->record,
+		&(struct event){
+			.cause = p->seq, .agent = p->agent, .box = p->box, .action = p->action },
+		&(struct ev_preview_dropped){ .preview = (int64_t)p->seq,
+					      .of = (int64_t)p->action,
+					      .why = ev_text_of(why) });
 	if (p->dir)
 		remove_later(p->s, take(&p->dir));
 	dry_run_free(p);
@@ -385,14 +387,16 @@ static void name_layers(struct dry_run *p)
 
 static uint64_t record_started(const struct dry_run *p)
 {
-	json_t *body = json_object();
-	json_put_int(body, "of", (int64_t)p->action);
-	dry_run_put_hash(body, "intent", &p->intent);
-	json_put_str(body, "how", p->copy ? "copy" : "overlay");
-	json_put_int(body, "limit_us", DRY_RUN_LIMIT_MS * 1000);
-	json_put(body, "who", json_incref(p->who));
-	return record_append_json(p->s->record, EV_PREVIEW_STARTED, p->action, p->agent, p->box,
-				  p->action, body);
+	CLEANUP(arena_release) struct arena mem = ARENA_INIT;
+	return record_ev_preview_started(
+		p->s->record,
+		&(struct event){
+			.cause = p->action, .agent = p->agent, .box = p->box, .action = p->action },
+		&(struct ev_preview_started){ .of = (int64_t)p->action,
+					      .intent = ev_hex_of(&mem, p->intent.b, HASH_LEN),
+					      .how = ev_text_of(p->copy ? "copy" : "overlay"),
+					      .limit_us = DRY_RUN_LIMIT_MS * 1000,
+					      .who = ev_who_from(&mem, p->who) });
 }
 
 /* Checks that a second sandbox can contain the dry run. */

@@ -9,6 +9,7 @@
 #include "supervisor/box/tree_op.h"
 #include "base/failpoint.h"
 #include "base/fd.h"
+#include "record/record_event.h"
 
 struct promoting {
 	struct dry_run *p;
@@ -135,14 +136,14 @@ static void replay_output(struct action *a, const struct dry_run *p)
 static void dry_run_apply_record_done(const struct promoting *pr, const struct err *err)
 {
 	const struct dry_run *p = pr->p;
-	json_t *body = json_object();
-	json_put_int(body, "to", (int64_t)p->seq);
-	json_put_str(body, "how", "promote");
-	json_put_int(body, "ops", (int64_t)pr->nr_ops);
-	if (err->code != ERR_NONE)
-		json_put_str(body, "why", err->text);
-	record_append_json(p->s->record, EV_ROLLBACK_DONE, p->action, p->agent, p->box, p->action,
-			   body);
+	record_ev_rollback_done(
+		p->s->record,
+		&(struct event){
+			.cause = p->action, .agent = p->agent, .box = p->box, .action = p->action },
+		&(struct ev_rollback_done){
+			EV_SET(to, (int64_t)p->seq), .how = ev_text_of("promote"),
+			EV_SET(ops, (int64_t)pr->nr_ops),
+			.why = ev_text_of(err->code != ERR_NONE ? err->text : NULL) });
 }
 
 static void dry_run_apply_over(struct tree_job *j)

@@ -9,6 +9,7 @@
 #include "supervisor/core/resumed.h"
 #include "supervisor/box/super_box.h"
 #include "sandbox/workspace/memstore.h"
+#include "record/record_event.h"
 
 struct repeat_apply {
 	struct super *s;
@@ -87,17 +88,16 @@ static void promote_work(struct tree_op *o)
 static uint64_t repeat_apply_record_done(const struct promote_op *po)
 {
 	const struct tree_op *o = &po->op;
-	json_t *body = json_object();
-	json_put_int(body, "to", (int64_t)o->before);
-	json_put_str(body, "how", "redo");
-	json_put_int(body, "of", (int64_t)po->p->again);
-	json_put_int(body, "ops", (int64_t)o->nr_ops);
-	json_put(body, "paths", json_incref(po->paths));
-	json_put(body, "missing", json_argv(o->missing.item, o->missing.nr));
-	if (o->err.code != ERR_NONE)
-		json_put_str(body, "why", o->err.text);
-	return record_append_json(o->t->s->record, EV_ROLLBACK_DONE, o->cause, 0, o->t->id,
-				  o->cause, body);
+	CLEANUP(arena_release) struct arena mem = ARENA_INIT;
+	return record_ev_rollback_done(
+		o->t->s->record,
+		&(struct event){ .cause = o->cause, .box = o->t->id, .action = o->cause },
+		&(struct ev_rollback_done){
+			EV_SET(to, (int64_t)o->before), .how = ev_text_of("redo"),
+			EV_SET(of, (int64_t)po->p->again), EV_SET(ops, (int64_t)o->nr_ops),
+			.paths = ev_json_of(&mem, po->paths),
+			.missing = { o->missing.nr, ev_texts_of(&mem, &o->missing) },
+			.why = ev_text_of(o->err.code != ERR_NONE ? o->err.text : NULL) });
 }
 
 static void promote_done(struct tree_op *o)
