@@ -11,6 +11,7 @@
 #include "http/grpc.h"
 #include "http/retry.h"
 #include "http/url.h"
+#include "record/record_event.h"
 
 enum {
 	WHOLE_MAX = 80 << 20,
@@ -283,23 +284,23 @@ int lessor_may(const struct lessor *l, const char *url, struct err *err)
 void hosted_plugin_note(struct lessor *l, uint64_t box, const struct call_note *n)
 {
 	struct super *s = l->rent->super;
-	json_t *body = json_object();
 	CLEANUP(free_ptr) char *host = hosted_request_host_of(n->url);
 	const char *path = strstr(n->url, "://");
 	path = path ? strchr(path + 3, '/') : NULL;
 	size_t len = path ? strcspn(path, "?") : 0; /* what follows may hold a token */
 	CLEANUP(free_ptr) char *plain = mem_strndup(path ? path : "", len);
-	json_put_str(body, "provider", l->name);
-	json_put_str(body, "fn", n->fn);
-	json_put_str(body, "method", n->method);
-	json_put_str(body, "host", host);
-	json_put_str(body, "path", plain);
-	json_put_int(body, "status", n->status);
-	json_put_str(body, "why", n->why && *n->why ? n->why : NULL);
-	json_put_int(body, "bytes", n->bytes);
-	json_put_int(body, "took_us", n->took_us);
-	json_put_int(body, "tries", n->tries);
-	record_append_json(s->record, EV_BOX_CALL, box ? box : s->start_seq, 0, box, 0, body);
+	record_ev_box_call(
+		s->record, &(struct event){ .cause = box ? box : s->start_seq, .box = box },
+		&(struct ev_box_call){ .provider = ev_text_of(l->name),
+				       .fn = ev_text_of(n->fn),
+				       .method = ev_text_of(n->method),
+				       .host = ev_text_of(host),
+				       .path = ev_text_of(plain),
+				       EV_SET(status, n->status),
+				       .why = ev_text_of(n->why && *n->why ? n->why : NULL),
+				       EV_SET(bytes, n->bytes),
+				       EV_SET(took_us, n->took_us),
+				       EV_SET(tries, n->tries) });
 }
 
 static void hosted_request_note(struct request *q, const struct http_end *end, const char *why)

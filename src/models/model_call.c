@@ -5,6 +5,7 @@
 
 #include "supervisor/core/call.h"
 #include "models/ask_model.h"
+#include "record/record_event.h"
 #include "supervisor/core/core.h"
 
 struct models {
@@ -170,7 +171,8 @@ static void on_sending(void *self, const char *url, const json_t *pieces)
 	struct asked *a = self;
 	struct super *s = a->models->super;
 	const struct action_spec *spec = action_spec(a->action);
-	json_t *body = json_object(), *ids = json_array();
+	CLEANUP(arena_release) struct arena mem = ARENA_INIT;
+	json_t *ids = json_array();
 	size_t i, bytes = 0;
 	json_t *p;
 	json_array_foreach((json_t *)(uintptr_t)pieces, i, p)
@@ -178,11 +180,14 @@ static void on_sending(void *self, const char *url, const json_t *pieces)
 		models_pool(s->record, ids, json_string_value(p), json_string_length(p));
 		bytes += json_string_length(p);
 	}
-	json_put_str(body, "url", url);
-	json_put(body, "body", record_list(s->record, ids));
-	json_put_int(body, "bytes", (int64_t)bytes);
-	record_append_json(s->record, EV_MODEL_SENT, action_id(a->action), spec->agent, 0,
-			   action_id(a->action), body);
+	CLEANUP(json_release) json_t *list = record_list(s->record, ids);
+	record_ev_model_sent(s->record,
+			     &(struct event){ .cause = action_id(a->action),
+					      .agent = spec->agent,
+					      .action = action_id(a->action) },
+			     &(struct ev_model_sent){ .url = ev_text_of(url),
+						      .body = ev_json_of(&mem, list),
+						      EV_SET(bytes, (int64_t)bytes) });
 }
 
 static void on_bytes(void *self, const void *p, size_t len)
@@ -204,13 +209,14 @@ static void model_call_on_again(void *self, const struct ask_model_failure *f, i
 	static const char mark[] = "\n(the answer broke off; asked again)\n";
 	struct asked *a = self;
 	struct super *s = a->models->super;
-	json_t *body = json_object();
-	json_put_str(body, "why", f->text);
-	json_put_int(body, "status", f->status);
-	json_put_int(body, "wait_us", wait_us);
-	json_put_int(body, "tries", tries);
-	record_append_json(s->record, EV_MODEL_AGAIN, action_id(a->action),
-			   action_spec(a->action)->agent, 0, action_id(a->action), body);
+	record_ev_model_again(s->record,
+			      &(struct event){ .cause = action_id(a->action),
+					       .agent = action_spec(a->action)->agent,
+					       .action = action_id(a->action) },
+			      &(struct ev_model_again){ .why = ev_text_of(f->text),
+							EV_SET(status, f->status),
+							EV_SET(wait_us, wait_us),
+							EV_SET(tries, tries) });
 	if (a->spoke)
 		action_output(a->action, STREAM_TEXT, mark, sizeof(mark) - 1);
 	a->spoke = false;

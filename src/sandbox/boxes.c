@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "record/record_event.h"
 #include "sandbox/effect.h"
 #include "sandbox/effect_dial.h"
 #include "sandbox/effect_priv.h"
@@ -150,10 +151,10 @@ static void boxes_on_opened(void *self, json_t *result, const struct err *err)
 	if (err) {
 		struct err copy = *err;
 		uint64_t id = s->id;
-		json_t *body = json_object();
-		json_put_str(body, "why", err->text);
-		json_put_str(body, "code", err_code_name(err->code));
-		record_append_json(b->record, EV_BOX_CLOSED, id, s->agent, id, 0, body);
+		record_ev_box_closed(
+			b->record, &(struct event){ .cause = id, .agent = s->agent, .box = id },
+			&(struct ev_box_closed){ .why = ev_text_of(err->text),
+						 .code = ev_text_of(err_code_name(err->code)) });
 		slot_drop(s);
 		b->ops.opened(b->ops.self, id, NULL, &copy);
 		return;
@@ -189,11 +190,10 @@ static void boxes_on_said(void *self, const char *line, size_t len)
 	struct slot *s = self;
 	if (s->said >= SAID_MOST)
 		return;
-	json_t *body = json_object();
-	json_put_bytes(body, "text", line, len);
-	if (++s->said == SAID_MOST)
-		json_put_flag(body, "last", true);
-	record_append_json(s->boxes->record, EV_BOX_SAID, s->id, s->agent, s->id, 0, body);
+	record_ev_box_said(s->boxes->record,
+			   &(struct event){ .cause = s->id, .agent = s->agent, .box = s->id },
+			   &(struct ev_box_said){ .text = { line ? line : "", len },
+						  .last = ++s->said == SAID_MOST });
 }
 
 static void open_now(void *self)

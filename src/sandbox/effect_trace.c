@@ -7,6 +7,7 @@
 #include "action/shell.h"
 #include "base/fd.h"
 #include "base/mem.h"
+#include "record/record_event.h"
 #include "sandbox/effect_priv.h"
 #include "sandbox/trace.h"
 
@@ -60,9 +61,9 @@ static void effect_trace_warn(struct slot *s, uint64_t action, const char *text)
 	if (s->trace_warned)
 		return;
 	s->trace_warned = true;
-	json_t *body = json_object();
-	json_put_str(body, "text", text);
-	record_append_json(s->boxes->record, EV_BOX_WARN, action, s->agent, s->id, 0, body);
+	record_ev_box_warn(s->boxes->record,
+			   &(struct event){ .cause = action, .agent = s->agent, .box = s->id },
+			   &(struct ev_box_warn){ .text = ev_text_of(text) });
 }
 
 void trace_not_here(struct slot *s)
@@ -321,13 +322,14 @@ static void effect_trace_watch_free(struct watch *w)
 	if (w->trace)
 		trace_untold(w->trace, &n);
 	if (n.execs || n.connects || n.missed >= TRACE_MISSES) {
-		json_t *body = json_object();
-		json_put_int(body, "execs", n.execs);
-		json_put_int(body, "connects", n.connects);
-		json_put_int(body, "missed", n.missed);
-		json_put_int(body, "told", n.told);
-		record_append_json(s->boxes->record, EV_PROC_GAP, w->action, w->agent, s->id,
-				   w->action, body);
+		record_ev_proc_gap(
+			s->boxes->record,
+			&(struct event){ .cause = w->action,
+					 .agent = w->agent,
+					 .box = s->id,
+					 .action = w->action },
+			&(struct ev_proc_gap){ EV_SET(execs, n.execs), EV_SET(connects, n.connects),
+					       EV_SET(missed, n.missed), EV_SET(told, n.told) });
 	}
 	while (w->waiting)
 		effect_trace_release(w->waiting, "its sandbox has ended");

@@ -7,6 +7,7 @@
 #include "secrets/secret_source.h"
 #include "base/log.h"
 #include "base/mem.h"
+#include "record/record_event.h"
 #include "record/secrets.h"
 
 struct secret {
@@ -182,11 +183,10 @@ void vault_free(struct vault **vp)
 static void vault_note(struct vault *v, const struct secret *s, const char *what, uint64_t cause,
 		       uint64_t agent)
 {
-	json_t *body = json_object();
-	json_put_str(body, "name", s->name);
-	json_put_str(body, "source", s->kind);
-	json_put_str(body, "what", what);
-	record_append_json(v->record, EV_SECRET_USED, cause, agent, 0, 0, body);
+	record_ev_secret_used(v->record, &(struct event){ .cause = cause, .agent = agent },
+			      &(struct ev_secret_used){ .name = ev_text_of(s->name),
+							.source = ev_text_of(s->kind),
+							.what = ev_text_of(what) });
 }
 
 /* Answers all callers that wait for @s; @err: the cause if it has no value. */
@@ -235,10 +235,8 @@ static void look_at_args(struct vault *v, const struct secret *s)
 		"can't be redacted: remove the session ('sandglass prune %s'), and use sg.secret "
 		"\"%s\" in the script",
 		s->name, record_id(v->record), s->name);
-	json_t *body = json_object();
-	json_put_str(body, "level", "warn");
-	json_put_str(body, "text", text);
-	record_append_json(v->record, EV_NOTE, 0, 0, 0, 0, body);
+	record_ev_note(v->record, &(struct event){ 0 },
+		       &(struct ev_note){ .level = ev_text_of("warn"), .text = ev_text_of(text) });
 }
 
 static void vault_read_value(void *self)
@@ -291,11 +289,11 @@ static void read_later(struct vault *v, struct secret *s, struct reading *r)
 		loop_defer(v->loop, vault_read_done, r);
 		return;
 	}
-	json_t *body = json_object();
-	json_put_str(body, "name", s->name);
-	json_put_str(body, "source", secret_kind_name(r->source.kind));
-	uint64_t seq =
-		record_append_json(v->record, EV_SECRET_WANTED, r->cause, r->agent, 0, 0, body);
+	uint64_t seq = record_ev_secret_wanted(
+		v->record, &(struct event){ .cause = r->cause, .agent = r->agent },
+		&(struct ev_secret_wanted){ .name = ev_text_of(s->name),
+					    .source =
+						    ev_text_of(secret_kind_name(r->source.kind)) });
 	record_barrier(v->record, seq, read_now, r);
 }
 
