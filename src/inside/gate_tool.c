@@ -4,6 +4,7 @@
 
 #include "inside/inside_priv.h"
 #include "inside/tool_spec.h"
+#include "record/record_event.h"
 
 enum { TOOLS_MAX = 1024, RESULT_MAX = 64 << 10 };
 
@@ -171,19 +172,20 @@ void tools_observe(struct flow *f)
 	for (size_t i = 0; i < f->answer.nr_calls; i++) {
 		const struct answer_call *c = &f->answer.call[i];
 		struct tool *t = gate_tool_new(f, i);
-		json_t *body = json_object(), *args = answer_call_args(c);
+		CLEANUP(json_release) json_t *args = answer_call_args(c);
+		CLEANUP(arena_release) struct arena mem = ARENA_INIT;
 		struct action_spec spec;
 		t->flow = NULL;
 		tool_spec(&spec, c->name, args, args ? NULL : buf_cstr(&c->args));
 		take_command(t, &spec);
 		strv_release(&spec.argv);
-		json_put_str(body, "name", c->name);
-		json_put_str(body, "where", "box");
-		if (args)
-			json_put(body, "args", args);
-		t->action = record_append_json(s->record, EV_TOOL_CALL,
-					       f->cause ? f->cause : f->proxy->all->box,
-					       f->proxy->agent, 0, 0, body);
+		t->action = record_ev_tool_call(
+			s->record,
+			&(struct event){ .cause = f->cause ? f->cause : f->proxy->all->box,
+					 .agent = f->proxy->agent },
+			&(struct ev_tool_call){ .name = ev_text_of(c->name),
+						.where = ev_text_of("box"),
+						.args = ev_json_of(&mem, args) });
 	}
 }
 
@@ -199,14 +201,12 @@ static void gate_tool_look(struct proxy *p, enum action_kind kind, uint64_t acti
 
 static void record_result(struct proxy *p, uint64_t action, const char *text, bool error)
 {
-	json_t *body = json_object();
 	size_t len = strlen(text);
-	json_put_flag(body, "ok", !error);
-	json_put_bytes(body, "text", text, len < RESULT_MAX ? len : RESULT_MAX);
-	if (len > RESULT_MAX)
-		json_put_int(body, "text_bytes", (int64_t)len);
-	json_put_flag(body, "claimed", true);
-	record_append_json(p->all->s->record, EV_TOOL_END, action, p->agent, 0, 0, body);
+	record_ev_tool_end(
+		p->all->s->record, &(struct event){ .cause = action, .agent = p->agent },
+		&(struct ev_tool_end){
+			EV_SET(ok, !error), .text = { text, len < RESULT_MAX ? len : RESULT_MAX },
+			.text_bytes = len > RESULT_MAX ? (int64_t)len : 0, .claimed = true });
 }
 
 static void gate_tool_on_result(void *self, const char *id, const char *text, bool error)

@@ -5,6 +5,7 @@
 #include "inside/hook_words.h"
 #include "inside/inside_priv.h"
 #include "inside/tool_spec.h"
+#include "record/record_event.h"
 
 enum { LOOKS_MAX = 64, LOOK_BYTES_MAX = 256 << 10 };
 
@@ -108,12 +109,13 @@ bool hooks_open(const struct proxy *p)
 
 void hooks_note(struct proxy *p, const char *step, const char *say)
 {
-	json_t *body = json_object();
-	json_put_str(body, "what", "hooks");
-	json_put_str(body, "step", step);
-	json_put_str(body, "say", say);
-	record_append_json(p->all->s->record, EV_AGENT_TOLD, p->agent ? p->agent : p->all->box,
-			   p->agent, p->all->box, 0, body);
+	record_ev_agent_told(p->all->s->record,
+			     &(struct event){ .cause = p->agent ? p->agent : p->all->box,
+					      .agent = p->agent,
+					      .box = p->all->box },
+			     &(struct ev_agent_told){ .what = ev_text_of("hooks"),
+						      .step = ev_text_of(step),
+						      .say = ev_text_of(say) });
 }
 
 /* Claude Code names the id of a call before it asks, but not where it asks in its dialog. Without

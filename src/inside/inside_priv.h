@@ -234,7 +234,9 @@ void plain_drop(struct flow *f);
 
 /* --- model_flow.c for model_record.c, and what that records --- */
 struct super *model_flow_super_of(const struct flow *f);
-uint64_t model_flow_append(struct flow *f, uint16_t kind, json_t *body);
+uint64_t model_flow_append(struct flow *f, enum event_kind kind, json_t *body);
+/* Where the events of @f belong. */
+struct event model_flow_place(const struct flow *f);
 void model_flow_record_call(struct flow *f);
 void record_sent(struct flow *f);
 json_t *model_flow_record_reply(struct flow *f);

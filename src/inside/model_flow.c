@@ -8,6 +8,7 @@
 #include "models/provider.h"
 #include "secrets/vault.h"
 #include "base/hash.h"
+#include "record/record_event.h"
 
 enum { ROW_MAX = 3, ALIVE_FIRST_MS = 100000, ALIVE_MS = 15000, ORPHAN_MS = 900000 };
 
@@ -130,11 +131,13 @@ static void log_in_again(struct flow *f)
 	json_t *body = json_object();
 	json_put_int(body, "status", f->status);
 	json_put_str(body, "why", "upstream refused the login twice");
-	json_t *state = json_object();
-	json_put_str(state, "state", "login");
-	json_put_str(state, "why",
-		     "upstream refused the login: log in again with the vendor's program");
-	model_flow_append(f, EV_AGENT_STATE, state);
+	struct event at = model_flow_place(f);
+	record_ev_agent_state(
+		model_flow_super_of(f)->record, &at,
+		&(struct ev_agent_state){
+			.state = ev_text_of("login"),
+			.why = ev_text_of(
+				"upstream refused the login: log in again with the vendor's program") });
 	flow_refuse(f, 529, "the login on the host expired; log in again on the host");
 	flow_end_action(f, END_FAILED, body);
 	flow_free(f);
@@ -198,19 +201,20 @@ static void model_flow_on_end(void *self, const struct http_end *end)
 
 static void record_gated(struct flow *f)
 {
-	json_t *body = json_object(), *list = json_array();
-	for (size_t i = 0; i < f->answer.nr_calls; i++) {
-		json_t *c = json_object();
-		json_put_str(c, "id", f->answer.call[i].id);
-		json_put_str(c, "name", f->answer.call[i].name);
-		if (f->why[i])
-			json_put_str(c, "why", f->why[i]);
-		json_array_append_new(list, c);
-	}
-	json_put(body, "calls", list);
-	json_put_str(body, "then", f->refused_in_row < ROW_MAX ? "again" : "end");
-	json_put_int(body, "in_row", f->refused_in_row);
-	model_flow_append(f, EV_PROXY_GATED, body);
+	CLEANUP(arena_release) struct arena mem = ARENA_INIT;
+	size_t nr = f->answer.nr_calls;
+	struct ev_gated_call *call = arena_alloc(&mem, (nr + 1) * sizeof(*call));
+	for (size_t i = 0; i < nr; i++)
+		call[i] = (struct ev_gated_call){ .id = ev_text_of(f->answer.call[i].id),
+						  .name = ev_text_of(f->answer.call[i].name),
+						  .why = ev_text_of(f->why[i]) };
+	struct event at = model_flow_place(f);
+	record_ev_proxy_gated(
+		model_flow_super_of(f)->record, &at,
+		&(struct ev_proxy_gated){
+			.calls = { nr, call },
+			.then = ev_text_of(f->refused_in_row < ROW_MAX ? "again" : "end"),
+			EV_SET(in_row, f->refused_in_row) });
 }
 
 static void model_flow_end_turn(struct flow *f)
@@ -505,13 +509,15 @@ bool model_again(struct proxies *all, struct flow *f)
 		if (g == f || g->proxy != f->proxy || g->plain || g->visit || !g->action ||
 		    g->running || memcmp(&g->same, &f->same, sizeof(g->same)))
 			continue;
-		json_t *body = json_object();
-		json_put_str(body, "why",
-			     "the agent stopped waiting and sent the same request again");
-		json_put_int(body, "tries", 2);
 		g->visit = take(&f->visit);
 		http_visit_set_tag(g->visit, g);
-		model_flow_append(g, EV_MODEL_AGAIN, body);
+		struct event at = model_flow_place(g);
+		record_ev_model_again(
+			model_flow_super_of(g)->record, &at,
+			&(struct ev_model_again){
+				.why = ev_text_of(
+					"the agent stopped waiting and sent the same request again"),
+				EV_SET(tries, 2) });
 		if (g->alive)
 			loop_timer_set(g->alive, ALIVE_FIRST_MS, 0);
 		flow_free(f);

@@ -4,10 +4,18 @@
 #include "inside/inside_priv.h"
 #include "models/model_call.h"
 #include "models/provider.h"
+#include "record/record_event.h"
 
 /* --- the record ------------------------------------------------------------------------------- */
 
-uint64_t model_flow_append(struct flow *f, uint16_t kind, json_t *body)
+struct event model_flow_place(const struct flow *f)
+{
+	return (struct event){ .cause = f->action ? f->action : f->cause,
+			       .agent = f->proxy->agent,
+			       .action = f->action };
+}
+
+uint64_t model_flow_append(struct flow *f, enum event_kind kind, json_t *body)
 {
 	return record_append_json(model_flow_super_of(f)->record, kind,
 				  f->action ? f->action : f->cause, f->proxy->agent, 0, f->action,
@@ -44,12 +52,14 @@ static void pool_piece(void *self, const char *bytes, size_t len)
 void record_sent(struct flow *f)
 {
 	struct pooling p = { model_flow_super_of(f), json_array() };
-	json_t *body = json_object();
+	CLEANUP(arena_release) struct arena mem = ARENA_INIT;
 	speak_pieces(f->speak, buf_cstr(&f->body), f->body.len, pool_piece, &p);
-	json_put_str(body, "url", f->url);
-	json_put(body, "body", record_list(p.s->record, p.ids));
-	json_put_int(body, "bytes", (int64_t)f->body.len);
-	model_flow_append(f, EV_MODEL_SENT, body);
+	CLEANUP(json_release) json_t *list = record_list(p.s->record, p.ids);
+	struct event at = model_flow_place(f);
+	record_ev_model_sent(p.s->record, &at,
+			     &(struct ev_model_sent){ .url = ev_text_of(f->url),
+						      .body = ev_json_of(&mem, list),
+						      EV_SET(bytes, (int64_t)f->body.len) });
 }
 
 static json_t *model_flow_calls_of(const struct answer *a)

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/hash.h"
+#include "record/record_event.h"
 #include "supervisor/core/notify_command.h"
 #include "secrets/vault.h"
 
@@ -124,11 +125,13 @@ static void on_login(void *self, const char *token, const char *why)
 		flow_hides(f, json_str(f->route, "login", "login"), token, strlen(token));
 		all_known(f);
 	} else {
-		json_t *body = json_object(); /* a user has to do something */
-		json_put_str(body, "state", "login");
-		json_put_str(body, "why", why);
-		record_append_json(f->proxy->all->s->record, EV_AGENT_STATE, f->action,
-				   f->proxy->agent, f->proxy->all->box, 0, body);
+		/* a user has to do something */
+		record_ev_agent_state(f->proxy->all->s->record,
+				      &(struct event){ .cause = f->action,
+						       .agent = f->proxy->agent,
+						       .box = f->proxy->all->box },
+				      &(struct ev_agent_state){ .state = ev_text_of("login"),
+								.why = ev_text_of(why) });
 		super_held(f->proxy->all->s, f->proxy->agent, why);
 	}
 	done(f, why);

@@ -32,6 +32,8 @@ const json_t *answer_cache_effect(const struct recorded *r, uint64_t call, uint1
 /* The same for a call of the script (luahost/call.c), and what puts its number into the body
  * before it is appended. */
 const json_t *call_done_before(const struct call *c, uint16_t kind, uint64_t *seq_out);
+/* What events name a call of the agent script by; 0: another script's. call_mark adds it. */
+int64_t call_number(const struct call *c);
 void call_mark(const struct call *c, json_t *body);
 /* The answer of a user to the question @ask; NULL: none yet. */
 const json_t *answer_cache_answered(const struct recorded *r, uint64_t ask);

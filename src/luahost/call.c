@@ -11,10 +11,15 @@
 #include "base/clock.h"
 #include "wire/host.h"
 
+int64_t call_number(const struct call *c)
+{
+	return c->host == c->super->host ? (int64_t)c->id : 0;
+}
+
 void call_mark(const struct call *c, json_t *body)
 {
-	if (c->host == c->super->host)
-		json_put_int(body, "call", (int64_t)c->id);
+	if (call_number(c))
+		json_put_int(body, "call", call_number(c));
 }
 
 const json_t *call_done_before(const struct call *c, uint16_t kind, uint64_t *seq_out)

@@ -18,6 +18,7 @@
 #include "base/fd.h"
 #include "base/paths.h"
 #include "loop/stream.h"
+#include "record/record_event.h"
 #include "wire/host.h"
 
 enum { TURN_WARN_MS = 1000, TURN_KILL_MS = 10000, MEM_MAX = 256 << 20 };
@@ -101,16 +102,15 @@ static void luahost_ended(struct host *h, const json_t *end, const struct err *d
 		return;
 	h->ended = true;
 	loop_timer_stop(h->turn);
-	json_t *body = json_object();
-	json_put_str(body, "mode", h->mode);
+	struct ev_host_end body = { .mode = ev_text_of(h->mode), .has_code = end != NULL };
 	if (end) {
-		json_put_int(body, "code", json_int(end, "code", 0));
-		json_put_str(body, "why", json_str(end, "why", NULL));
-		json_put_str(body, "traceback", json_str(end, "trace", NULL));
+		body.code = json_int(end, "code", 0);
+		body.why = ev_text_of(json_str(end, "why", NULL));
+		body.traceback = ev_text_of(json_str(end, "trace", NULL));
 	} else {
-		json_put_str(body, "why", died->text);
+		body.why = ev_text_of(died->text);
 	}
-	record_append_json(h->super->record, EV_HOST_END, h->start_seq, 0, 0, 0, body);
+	record_ev_host_end(h->super->record, &(struct event){ .cause = h->start_seq }, &body);
 	h->ops.on_end(h->self, end, died);
 }
 
@@ -311,17 +311,14 @@ static struct host *host_make(struct super *s, const char *mode, const char *nam
 
 static void luahost_record_start(struct host *h, const char *text, size_t len)
 {
+	CLEANUP(arena_release) struct arena mem = ARENA_INIT;
 	struct hash hash;
-	struct buf hex = BUF_INIT;
 	hash_of(text, len, &hash);
-	hex_append(&hex, hash.b, HASH_LEN);
-	json_t *body = json_object();
-	json_put_str(body, "mode", h->mode);
-	json_put_str(body, "script", h->name);
-	json_put_str(body, "text_hash", buf_cstr(&hex));
-	h->start_seq = record_append_json(h->super->record, EV_HOST_START, h->super->start_seq, 0,
-					  0, 0, body);
-	buf_release(&hex);
+	h->start_seq = record_ev_host_start(
+		h->super->record, &(struct event){ .cause = h->super->start_seq },
+		&(struct ev_host_start){ .mode = ev_text_of(h->mode),
+					 .script = ev_text_of(h->name),
+					 .text_hash = ev_hex_of(&mem, hash.b, HASH_LEN) });
 }
 
 int luahost_new(struct host **out, struct super *s, const struct host_start *st,

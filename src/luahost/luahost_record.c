@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "luahost/library_kept.h"
+#include "record/record_event.h"
 #include "supervisor/core/output_excerpt.h"
 #include "wire/host.h"
 
@@ -40,8 +41,8 @@ static void luahost_record_name_module(struct record *r, json_t *kept, const jso
 void luahost_record_frame(struct record *r, uint64_t cause, uint64_t ordinal, uint16_t type,
 			  uint64_t id, const json_t *body)
 {
-	json_t *ev = json_object();
-	json_t *kept = json_copy((json_t *)(uintptr_t)body);
+	CLEANUP(arena_release) struct arena mem = ARENA_INIT;
+	CLEANUP(json_release) json_t *kept = json_copy((json_t *)(uintptr_t)body);
 	json_t *res = json_object_get(kept, "value");
 	if (type == HOST_ANSWER && json_is_object(res) &&
 	    json_is_integer(json_object_get(res, "out_bytes"))) {
@@ -54,11 +55,11 @@ void luahost_record_frame(struct record *r, uint64_t cause, uint64_t ordinal, ui
 	} else if (type == HOST_ANSWER && json_is_object(res)) {
 		luahost_record_name_module(r, kept, res);
 	}
-	json_put_int(ev, "n", (int64_t)ordinal);
-	json_put_str(ev, "type", host_frame_name(type));
-	json_put_int(ev, "id", (int64_t)id);
-	json_put(ev, "body", kept);
-	record_append_json(r, EV_HOST_FRAME, cause, 0, 0, 0, ev);
+	record_ev_host_frame(r, &(struct event){ .cause = cause },
+			     &(struct ev_host_frame){ EV_SET(n, (int64_t)ordinal),
+						      .type = ev_text_of(host_frame_name(type)),
+						      EV_SET(id, (int64_t)id),
+						      .body = ev_json_of(&mem, kept) });
 }
 
 static int luahost_record_put_back(struct session *s, json_t *res, const char *key, struct err *err)

@@ -10,6 +10,7 @@
 #include "mcp/known.h"
 #include "mcp/said.h"
 #include "luahost/answer_cache.h"
+#include "record/record_event.h"
 #include "supervisor/core/resumed.h"
 #include "secrets/vault.h"
 
@@ -240,13 +241,11 @@ static void mcp_hub_on_gone(void *self, const struct err *why)
 static void mcp_hub_on_changed(void *self)
 {
 	struct server *v = self;
-	json_t *body = json_object();
 	CLEANUP(free_ptr)
 	char *text = mem_printf("MCP server '%s' has another list of tools now", v->name);
-	json_put_str(body, "level", "note");
-	json_put_str(body, "text", text);
 	v->changed++;
-	record_append_json(v->hub->super->record, EV_NOTE, v->hub->super->start_seq, 0, 0, 0, body);
+	record_ev_note(v->hub->super->record, &(struct event){ .cause = v->hub->super->start_seq },
+		       &(struct ev_note){ .level = ev_text_of("note"), .text = ev_text_of(text) });
 }
 
 /* A server's log output goes to the action that waits for it, first to the one that opens it. */
@@ -396,11 +395,9 @@ static void to_box(void *self, const void *bytes, size_t len)
 {
 	struct server *v = self;
 	struct super *s = v->hub->super;
-	json_t *body = json_object();
-	json_put_bytes(body, "data", bytes, len);
-	json_put_flag(body, "eof", false);
-	uint64_t seq = record_append_json(s->record, EV_PROC_STDIN, v->box_action, 0, 0,
-					  v->box_action, body);
+	uint64_t seq = record_ev_proc_stdin(
+		s->record, &(struct event){ .cause = v->box_action, .action = v->box_action },
+		&(struct ev_proc_stdin){ .data = { bytes, len }, EV_SET(eof, false) });
 	buf_append(&v->out, bytes, len);
 	if (!v->writing)
 		record_barrier(s->record, seq, write_box, v);

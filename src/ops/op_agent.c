@@ -1,5 +1,6 @@
 /* Agents, their turns, tools and budgets. */
 #include <stdlib.h>
+#include <inttypes.h>
 #include <string.h>
 
 #include "ops/dispatch.h"
@@ -9,6 +10,7 @@
 #include "secrets/secret_source.h"
 #include "secrets/vault.h"
 #include "base/clock.h"
+#include "record/record_event.h"
 
 static struct budget_limits op_agent_limits_of(const json_t *o)
 {
@@ -78,10 +80,9 @@ static void turn_now(struct call *c)
 		call_answer(c, NULL);
 		return;
 	}
-	json_t *body = json_object();
-	json_put_int(body, "n", json_int(c->args, "n", 0));
-	call_mark(c, body);
-	record_append_json(s->record, EV_AGENT_TURN, id, id, 0, 0, body);
+	record_ev_agent_turn(s->record, &(struct event){ .cause = id, .agent = id },
+			     &(struct ev_agent_turn){ EV_SET(n, json_int(c->args, "n", 0)),
+						      .call = call_number(c) });
 	if (a && a->budget)
 		gate_budget_spend(s->gate, a->budget, &(struct budget_limits){ .steps = 1 });
 	call_answer(c, NULL);
@@ -134,13 +135,14 @@ void op_agent_end(struct call *c)
 		call_answer(c, NULL);
 		return;
 	}
-	json_t *body = json_object();
-	call_mark(c, body);
-	json_put_str(body, "stop", json_str(c->args, "stop", "end"));
-	json_put(body, "text", json_incref(json_object_get(c->args, "text")));
-	json_put_flag(body, "ok", json_flag(c->args, "ok", false));
-	json_put_int(body, "steps", json_int(c->args, "steps", 0));
-	record_append_json(c->super->record, EV_AGENT_END, id, id, 0, 0, body);
+	CLEANUP(arena_release) struct arena mem = ARENA_INIT;
+	record_ev_agent_end(c->super->record, &(struct event){ .cause = id, .agent = id },
+			    &(struct ev_agent_end){
+				    .call = call_number(c),
+				    .stop = ev_text_of(json_str(c->args, "stop", "end")),
+				    .text = ev_text_from(&mem, json_object_get(c->args, "text")),
+				    EV_SET(ok, json_flag(c->args, "ok", false)),
+				    EV_SET(steps, json_int(c->args, "steps", 0)) });
 	if (a) {
 		a->ended = true;
 		struct agent *above = super_agent(c->super, a->parent);
@@ -196,13 +198,17 @@ void op_tool_call(struct call *c)
 	if (!on_host && !json_flag(c->args, "ask", false)) {
 		uint64_t seq;
 		if (!call_done_before(c, EV_TOOL_CALL, &seq)) {
-			json_t *body = json_object();
-			json_put_str(body, "name", name);
-			json_put_str(body, "where", "box");
-			json_put(body, "args", json_incref(json_object_get(c->args, "args")));
-			call_mark(c, body);
-			seq = record_append_json(c->super->record, EV_TOOL_CALL, c->agent, c->agent,
-						 0, 0, body);
+			CLEANUP(arena_release) struct arena mem = ARENA_INIT;
+			int64_t nr = call_number(c);
+			seq = record_ev_tool_call(
+				c->super->record,
+				&(struct event){ .cause = c->agent, .agent = c->agent },
+				&(struct ev_tool_call){
+					.name = ev_text_of(name),
+					.where = ev_text_of("box"),
+					.args = ev_json_of(&mem, json_object_get(c->args, "args")),
+					.call = ev_text_of(nr ? arena_printf(&mem, "%" PRId64, nr)
+							      : NULL) });
 		}
 		json_t *v = json_object();
 		json_put_int(v, "event", (int64_t)seq);
@@ -255,16 +261,18 @@ void call_tell(struct super *s, const json_t *frame)
 		record_append_json(s->record, EV_NOTE, cause, agent, 0, 0, body);
 	} else if (!strcmp(op, "agent.state")) {
 		agent = (uint64_t)json_int(args, "agent", (json_int_t)agent);
-		json_t *body = json_object();
-		json_put_str(body, "state", json_str(args, "state", ""));
-		record_append_json(s->record, EV_AGENT_STATE, agent, agent, 0, 0, body);
+		record_ev_agent_state(s->record, &(struct event){ .cause = agent, .agent = agent },
+				      &(struct ev_agent_state){
+					      .state = ev_text_of(json_str(args, "state", "")) });
 	} else if (!strcmp(op, "agent.told")) {
 		record_append_json(s->record, EV_AGENT_TOLD, cause, agent, 0, 0, json_copy(args));
 	} else if (!strcmp(op, "tool.end")) {
-		json_t *body = json_object();
-		json_put_flag(body, "ok", json_flag(args, "ok", false));
-		json_put(body, "text", json_incref(json_object_get(args, "text")));
+		CLEANUP(arena_release) struct arena mem = ARENA_INIT;
 		uint64_t event = (uint64_t)json_int(args, "event", (json_int_t)cause);
-		record_append_json(s->record, EV_TOOL_END, event, agent, 0, 0, body);
+		record_ev_tool_end(
+			s->record, &(struct event){ .cause = event, .agent = agent },
+			&(struct ev_tool_end){
+				EV_SET(ok, json_flag(args, "ok", false)),
+				.text = ev_text_from(&mem, json_object_get(args, "text")) });
 	}
 }

@@ -18,6 +18,7 @@
 #include "base/fd.h"
 #include "base/hash.h"
 #include "base/paths.h"
+#include "record/record_event.h"
 
 /* --- modules --- */
 
@@ -42,17 +43,15 @@ static char *module_path(const char *dir, const char *name)
 static void give_module(struct call *c, const char *name, const char *path, const char *text,
 			size_t len)
 {
+	CLEANUP(arena_release) struct arena mem = ARENA_INIT;
 	struct hash h;
-	struct buf hex = BUF_INIT;
-	json_t *body = json_object(), *v = json_object();
+	json_t *v = json_object();
 	hash_of(text, len, &h);
-	hex_append(&hex, h.b, HASH_LEN);
-	json_put_str(body, "name", name);
-	json_put_str(body, "hash", buf_cstr(&hex));
-	record_append_json(c->super->record, EV_HOST_MODULE, c->super->start_seq, 0, 0, 0, body);
+	record_ev_host_module(c->super->record, &(struct event){ .cause = c->super->start_seq },
+			      &(struct ev_host_module){ .name = ev_text_of(name),
+							.hash = ev_hex_of(&mem, h.b, HASH_LEN) });
 	json_put_bytes(v, "text", text, len);
 	json_put_str(v, "path", path);
-	buf_release(&hex);
 	call_answer(c, v);
 }
 

@@ -8,6 +8,7 @@
 #include "ops/dispatch.h"
 #include "supervisor/core/call.h"
 #include "ops/op.h"
+#include "record/record_event.h"
 #include "supervisor/people/terminal_hub.h"
 #include "sandbox/shell.h"
 
@@ -303,20 +304,19 @@ void op_proc_write(struct call *c)
 		call_fail_err(c, &err);
 		return;
 	}
-	json_t *body = json_object();
-	const json_t *data = json_object_get(c->args, "data");
-	CLEANUP(buf_release) struct buf bytes = BUF_INIT;
-	json_get_bytes(data, &bytes);
-	bool hidden = bytes.len && boxes_stdin_hidden(c->super->boxes, p->action);
-	if (hidden)
-		json_put_int(body, "data_bytes", (int64_t)bytes.len);
-	else
-		json_put(body, "data", json_incref((json_t *)(uintptr_t)data));
-	if (hidden)
-		json_put_flag(body, "hidden", true);
-	json_put_flag(body, "eof", json_flag(c->args, "eof", false));
-	uint64_t seq = record_append_json(c->super->record, EV_PROC_STDIN, p->action, c->agent, 0,
-					  p->action, body);
+	CLEANUP(arena_release) struct arena mem = ARENA_INIT;
+	struct ev_text data = ev_text_from(&mem, json_object_get(c->args, "data"));
+	bool hidden = data.n && boxes_stdin_hidden(c->super->boxes, p->action);
+	struct ev_proc_stdin body = { .hidden = hidden,
+				      .has_data_bytes = hidden,
+				      .data_bytes = (int64_t)data.n,
+				      EV_SET(eof, json_flag(c->args, "eof", false)) };
+	if (!hidden)
+		body.data = data;
+	uint64_t seq = record_ev_proc_stdin(
+		c->super->record,
+		&(struct event){ .cause = p->action, .agent = c->agent, .action = p->action },
+		&body);
 	record_barrier(c->super->record, seq, write_now, c);
 }
 
@@ -363,12 +363,12 @@ void op_proc_kill(struct call *c)
 			"unknown signal; use TERM, KILL, INT, HUP, QUIT, USR1, USR2, STOP or CONT");
 		return;
 	}
-	json_t *body = json_object();
-	json_put_int(body, "signal", signo);
 	p->told |= signo != SIGSTOP && signo != SIGCONT && signo != SIGUSR1 && signo != SIGUSR2;
 	proc_balance(p);
-	uint64_t seq = record_append_json(c->super->record, EV_PROC_SIGNAL, p->action, c->agent, 0,
-					  p->action, body);
+	uint64_t seq = record_ev_proc_signal(
+		c->super->record,
+		&(struct event){ .cause = p->action, .agent = c->agent, .action = p->action },
+		&(struct ev_proc_signal){ .signal = signo });
 	record_barrier(c->super->record, seq, kill_proc_now, c);
 }
 
@@ -403,10 +403,10 @@ void op_proc_resize(struct call *c)
 		call_fail_err(c, &err);
 		return;
 	}
-	json_t *body = json_object(); /* who looks at the record must know how wide lines were */
-	json_put_int(body, "cols", cols);
-	json_put_int(body, "rows", rows);
-	uint64_t seq = record_append_json(c->super->record, EV_PROC_RESIZE, p->action, c->agent, 0,
-					  p->action, body);
+	/* readers of the recording need the width of lines */
+	uint64_t seq = record_ev_proc_resize(
+		c->super->record,
+		&(struct event){ .cause = p->action, .agent = c->agent, .action = p->action },
+		&(struct ev_proc_resize){ EV_SET(cols, cols), EV_SET(rows, rows) });
 	record_barrier(c->super->record, seq, resize_now, c);
 }

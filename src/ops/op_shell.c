@@ -7,6 +7,7 @@
 #include "supervisor/core/call.h"
 #include "ops/op.h"
 #include "luahost/answer_cache.h"
+#include "record/record_event.h"
 #include "supervisor/core/resumed.h"
 #include "sandbox/prompt.h"
 #include "sandbox/shell.h"
@@ -396,20 +397,20 @@ void op_shell_send(struct call *c)
 	struct shell_job *j = shell_of(c);
 	if (!j)
 		return;
-	json_t *body = json_object();
-	const json_t *data = json_object_get(c->args, "data");
+	CLEANUP(arena_release) struct arena mem = ARENA_INIT;
+	struct ev_text data = ev_text_from(&mem, json_object_get(c->args, "data"));
 	/* these shells never echo: the last prompt decides */
 	bool hidden = prompt_secret(&j->prompt);
-	CLEANUP(buf_release) struct buf bytes = BUF_INIT;
-	json_get_bytes(data, &bytes);
-	if (hidden)
-		json_put_int(body, "data_bytes", (int64_t)bytes.len);
-	else
-		json_put(body, "data", json_incref((json_t *)(uintptr_t)data));
-	if (hidden)
-		json_put_flag(body, "hidden", true);
-	uint64_t seq = record_append_json(c->super->record, EV_PROC_STDIN, j->id, c->agent, j->box,
-					  j->id, body);
+	struct ev_proc_stdin body = { .hidden = hidden,
+				      .has_data_bytes = hidden,
+				      .data_bytes = (int64_t)data.n };
+	if (!hidden)
+		body.data = data;
+	uint64_t seq = record_ev_proc_stdin(
+		c->super->record,
+		&(struct event){
+			.cause = j->id, .agent = c->agent, .box = j->box, .action = j->id },
+		&body);
 	record_barrier(c->super->record, seq, send_now, c);
 }
 
