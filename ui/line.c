@@ -212,7 +212,7 @@ static void print_dry_run(struct line *l, const struct model_action *act, struct
 	}
 }
 
-static bool is_step(uint16_t kind)
+static bool is_step(enum event_kind kind)
 {
 	return kind == EV_ACTION_STARTED || kind == EV_ACTION_HELD || kind == EV_ACTION_DECIDED ||
 	       kind == EV_ACTION_ENDED;
@@ -233,7 +233,7 @@ static bool is_answered(const struct line *l, const struct event *ev)
 static bool is_line(const struct model *m, const struct event *ev)
 {
 	const struct model_action *act = is_step(ev->kind) ? model_action(m, ev->action) : NULL;
-	uint16_t kind = ev->kind;
+	enum event_kind kind = ev->kind;
 	if (act && kind == EV_ACTION_STARTED && strcmp(act->kind, "model") == 0)
 		return false; /* what it answers is the line */
 	if (act && kind == EV_ACTION_ENDED && act->person && !act->started)

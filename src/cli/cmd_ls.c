@@ -43,7 +43,7 @@ static bool cmd_ls_wanted(const struct session_file *f, const char *pattern)
 /* --- one session's agents or snapshots --------------------------------------------------------
  */
 
-static int ls_inside(struct cmd_ctx *ctx, uint16_t kind)
+static int ls_inside(struct cmd_ctx *ctx, enum event_kind kind)
 {
 	struct session *s;
 	struct feed *feed;

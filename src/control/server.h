@@ -8,6 +8,7 @@
 
 #include "control/registry.h"
 #include "loop/loop.h"
+#include "wire/event.h"
 
 struct control_server;
 
@@ -29,7 +30,7 @@ struct control_ops {
 	json_t *(*state)(void *self);
 	/* Keeps an event of control/events.def; takes @body, returns its seq. May be NULL
 	 * (tests). */
-	uint64_t (*record)(void *self, uint16_t kind, json_t *body);
+	uint64_t (*record)(void *self, enum event_kind kind, json_t *body);
 	/* If the JSON text that is to be sent holds a secret, fills @out with it cleaned and
 	 * returns true. May be NULL. */
 	bool (*clean)(void *self, const char *text, size_t len, struct buf *out);

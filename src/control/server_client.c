@@ -66,7 +66,8 @@ void server_watch_clients(struct control_server *s)
 
 /* --- coming and going --- */
 
-uint64_t server_keep(struct control_server *s, const struct client *c, uint16_t kind, json_t *body)
+uint64_t server_keep(struct control_server *s, const struct client *c, enum event_kind kind,
+		     json_t *body)
 {
 	if (!s->ops->record) {
 		json_decref(body);

@@ -68,7 +68,8 @@ void client_free(struct client *c, const char *why);
 /* The present state. Returns owned. */
 json_t *server_state(struct control_server *s);
 /* Records an event about @c; takes @body. Returns its seq, 0 if nobody records. */
-uint64_t server_keep(struct control_server *s, const struct client *c, uint16_t kind, json_t *body);
+uint64_t server_keep(struct control_server *s, const struct client *c, enum event_kind kind,
+		     json_t *body);
 /* Timer of the next two: those who never introduce themselves, and those who do not read, are sent
  * away. @self: the server. */
 void server_sweep(void *self);

@@ -357,7 +357,7 @@ static int export_md_put_facts(struct report *r, struct err *err)
 }
 
 /* Every event of @kind, in order. */
-static int put_each(struct report *r, uint16_t kind,
+static int put_each(struct report *r, enum event_kind kind,
 		    int (*put)(struct report *r, uint64_t seq, struct arena *arena,
 			       struct err *err),
 		    struct err *err)

@@ -21,7 +21,8 @@ int64_t import_tokens(const json_t *usage, const char *key)
 
 /* --- events --- */
 
-uint64_t import_put(struct import *im, uint16_t kind, uint64_t cause, uint64_t action, json_t *body)
+uint64_t import_put(struct import *im, enum event_kind kind, uint64_t cause, uint64_t action,
+		    json_t *body)
 {
 	if (!im->r) {
 		json_decref(body);

@@ -4,6 +4,7 @@
 #define EXCHANGE_IMPORT_PRIV_H
 
 #include "exchange/import.h"
+#include "wire/event.h"
 
 enum { KEEP_MAX = 64 << 10, DRAIN_EVERY = 256 };
 
@@ -28,7 +29,7 @@ struct import {
 	struct strv also;
 };
 
-uint64_t import_put(struct import *im, uint16_t kind, uint64_t cause, uint64_t action,
+uint64_t import_put(struct import *im, enum event_kind kind, uint64_t cause, uint64_t action,
 		    json_t *body);
 void put_any(json_t *o, const char *key, const char *text);
 void import_put_ended(struct import *im, uint64_t action, const char *end, const char *why,

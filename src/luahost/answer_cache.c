@@ -83,7 +83,7 @@ static void answer_cache_keep(json_t **at, const json_t *body)
 	*at = json_incref((json_t *)(uintptr_t)body);
 }
 
-static bool has_effect(uint16_t kind)
+static bool has_effect(enum event_kind kind)
 {
 	return kind == EV_STORE_SET || kind == EV_AGENT_START || kind == EV_AGENT_TURN ||
 	       kind == EV_AGENT_END || kind == EV_TOOL_CALL || kind == EV_ASK ||
@@ -169,7 +169,7 @@ void answer_cache_see(struct recorded *r, const struct event *ev, const json_t *
 	}
 }
 
-const json_t *answer_cache_effect(const struct recorded *r, uint64_t call, uint16_t kind,
+const json_t *answer_cache_effect(const struct recorded *r, uint64_t call, enum event_kind kind,
 				  uint64_t *seq_out)
 {
 	for (size_t i = 0; r && i < r->nr_effects; i++)

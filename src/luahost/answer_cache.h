@@ -27,11 +27,11 @@ bool answer_cache_undone(const struct recorded *r, uint64_t box);
  * tool.call, ask, box.open, session.labeled). The event has the number of the call as "call", so
  * that a repeated call finds it, whatever events came between. NULL: no event yet. @seq_out: of the
  * event; its body is borrowed. */
-const json_t *answer_cache_effect(const struct recorded *r, uint64_t call, uint16_t kind,
+const json_t *answer_cache_effect(const struct recorded *r, uint64_t call, enum event_kind kind,
 				  uint64_t *seq_out);
 /* The same for a call of the script (luahost/call.c), and what puts its number into the body
  * before it is appended. */
-const json_t *call_done_before(const struct call *c, uint16_t kind, uint64_t *seq_out);
+const json_t *call_done_before(const struct call *c, enum event_kind kind, uint64_t *seq_out);
 /* What events name a call of the agent script by; 0: another script's. call_mark adds it. */
 int64_t call_number(const struct call *c);
 void call_mark(const struct call *c, json_t *body);

@@ -22,7 +22,7 @@ void call_mark(const struct call *c, json_t *body)
 		json_put_int(body, "call", call_number(c));
 }
 
-const json_t *call_done_before(const struct call *c, uint16_t kind, uint64_t *seq_out)
+const json_t *call_done_before(const struct call *c, enum event_kind kind, uint64_t *seq_out)
 {
 	if (c->host != c->super->host)
 		return NULL;

@@ -182,7 +182,7 @@ static void describe_output(const json_t *body, struct buf *out)
 }
 
 /* Any kind: its scalar fields. */
-static void describe_generic(uint16_t kind, const json_t *body, struct buf *out)
+static void describe_generic(enum event_kind kind, const json_t *body, struct buf *out)
 {
 	const char *name = event_kind_name(kind), *key;
 	json_t *v;

@@ -121,15 +121,11 @@ static void note_suspend(struct record *r, int64_t asleep)
 
 static void follow_action(struct record *r, const struct event *ev)
 {
-	static uint16_t requested, ended;
-	if (!requested && (!event_kind_find("action.requested", &requested) ||
-			   !event_kind_find("action.ended", &ended)))
-		requested = ended = UINT16_MAX;
-	if (ev->kind == requested) {
+	if (ev->kind == EV_ACTION_REQUESTED) {
 		GROW(r->open, r->opens, r->open_cap);
 		r->open[r->opens++] = (struct open_action){ ev->action ? ev->action : ev->seq,
 							    ev->agent, ev->box };
-	} else if (ev->kind == ended) {
+	} else if (ev->kind == EV_ACTION_ENDED) {
 		for (size_t i = 0; i < r->opens; i++)
 			if (r->open[i].action == ev->action) {
 				r->open[i] = r->open[--r->opens];
@@ -188,7 +184,7 @@ uint64_t record_append(struct record *r, const struct event *ev)
 	return record_append_body(r, ev, ev->body, ev->len);
 }
 
-uint64_t record_append_json(struct record *r, uint16_t kind, uint64_t cause, uint64_t agent,
+uint64_t record_append_json(struct record *r, enum event_kind kind, uint64_t cause, uint64_t agent,
 			    uint64_t box, uint64_t action, json_t *body)
 {
 	struct event ev = {

@@ -104,7 +104,7 @@ void record_look(struct record *r, uint64_t action, struct buf *held, const void
  * (assert). */
 uint64_t record_append(struct record *r, const struct event *ev);
 /* The same for a body still in parts: takes @body. */
-uint64_t record_append_json(struct record *r, uint16_t kind, uint64_t cause, uint64_t agent,
+uint64_t record_append_json(struct record *r, enum event_kind kind, uint64_t cause, uint64_t agent,
 			    uint64_t box, uint64_t action, json_t *body);
 
 typedef void record_done_fn(void *self);

@@ -55,14 +55,6 @@ static enum store_rc write_events(struct record *r, struct row_of_events *row)
 	return store_events(r->store, row->ev, nr);
 }
 
-static bool writer_decides(uint16_t kind)
-{
-	static uint16_t decided;
-	if (!decided && !event_kind_find("action.decided", &decided))
-		decided = UINT16_MAX;
-	return kind == decided;
-}
-
 static enum store_rc write_other(struct record *r, const struct item *i)
 {
 	switch (i->type) {
@@ -93,7 +85,7 @@ static enum store_rc write_item(struct record *r, const struct item *i, struct r
 	u->full |= i->type == ITEM_CHECKPOINT;
 	u->checkpoint |= i->type == ITEM_CHECKPOINT;
 	if (i->type == ITEM_EVENT) {
-		u->checkpoint |= writer_decides(i->ev.kind);
+		u->checkpoint |= i->ev.kind == EV_ACTION_DECIDED;
 		row->ev[row->nr++] = &i->ev;
 		return row->nr == ARRAY_LEN(row->ev) ? write_events(r, row) : STORE_OK;
 	}

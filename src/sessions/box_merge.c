@@ -275,7 +275,7 @@ int box_merge_run(struct box_merge *m, const struct box_merge_opts *o, bool dry,
 	return rc;
 }
 
-uint16_t box_merge_kind(const struct box_merge *m, bool dry)
+enum event_kind box_merge_kind(const struct box_merge *m, bool dry)
 {
 	return dry				 ? EV_MERGE_PLANNED
 	       : json_object_get(m->body, "why") ? EV_MERGE_FAILED

@@ -59,7 +59,7 @@ NODISCARD int box_merge_run(struct box_merge *m, const struct box_merge_opts *o,
 /* Puts "why" and "code" of a failure into the body. */
 void box_merge_fail(struct box_merge *m, const struct err *why);
 /* The kind of the event that @m ended with. */
-uint16_t box_merge_kind(const struct box_merge *m, bool dry);
+enum event_kind box_merge_kind(const struct box_merge *m, bool dry);
 void box_merge_release(struct box_merge *m);
 
 #endif

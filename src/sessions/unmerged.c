@@ -153,7 +153,7 @@ static void unmerged_see(struct unmerged *u, const struct event *ev, json_t *bod
 	}
 }
 
-static bool unmerged_wanted(uint16_t kind)
+static bool unmerged_wanted(enum event_kind kind)
 {
 	return kind == EV_BOX_OPEN || kind == EV_BOX_CLOSED || kind == EV_SNAPSHOT_TAKEN ||
 	       kind == EV_MERGE_DONE || kind == EV_MERGE_UNDONE || kind == EV_BASE_HASHED ||

@@ -446,7 +446,7 @@ static void on_command(void *self, const struct control_request *rq)
 		control_refuse(s->server, rq->ticket, &err);
 }
 
-static uint64_t super_cmd_keep(void *self, uint16_t kind, json_t *body)
+static uint64_t super_cmd_keep(void *self, enum event_kind kind, json_t *body)
 {
 	struct super *s = self;
 	return record_append_json(s->record, kind, s->start_seq, 0, 0, 0, body);

@@ -173,7 +173,7 @@ static void put_turn(json_t *o, struct source *s, uint64_t agent, uint64_t seq)
 		}
 }
 
-static void facts_put_kind(json_t *o, uint16_t kind, const json_t *body)
+static void facts_put_kind(json_t *o, enum event_kind kind, const json_t *body)
 {
 	if (kind == EV_ACTION_REQUESTED)
 		facts_add(o, "kind", json_str(body, "kind", ""));

@@ -621,7 +621,7 @@ static void apply_body(struct model *m, struct model_agent *a, const struct even
 
 /* Bodies that say nothing to the model, or that it decodes: most events of a session, and the
  * largest. */
-static bool has_news(uint16_t kind)
+static bool has_news(enum event_kind kind)
 {
 	return kind != EV_ACTION_JUDGED && kind != EV_ACTION_ENDED && kind != EV_ACTION_STARTED &&
 	       kind != EV_HOST_FRAME && kind != EV_HOST_CALL && kind != EV_MODEL_SENT &&

@@ -70,7 +70,7 @@ const struct filter *pick_filter(const struct pick *p)
 	return p->filter;
 }
 
-bool pick_is_step(uint16_t kind)
+bool pick_is_step(enum event_kind kind)
 {
 	return kind > EV_ACTION_REQUESTED && kind < EV_ACTION_REQUESTED + 10;
 }

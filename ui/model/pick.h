@@ -29,7 +29,7 @@ const struct rows *pick_rows(struct pick *p, struct source *s, const struct rows
 			     int64_t now_us);
 /* A decision has a row of its own, but is a step in the life of an action: a filter lists the
  * action instead. */
-bool pick_is_step(uint16_t kind);
+bool pick_is_step(enum event_kind kind);
 /* 0 to 100: how far it has come. */
 int pick_percent(const struct pick *p, struct source *s);
 const char *pick_failed(const struct pick *p); /* why nothing can be asked; NULL */

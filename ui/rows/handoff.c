@@ -62,7 +62,7 @@ static const char *note_of(const json_t *body)
 	return json_str(body, "note", json_str(body, "message", ""));
 }
 
-static void handoff_add_waiting(json_t *list, struct source *s, uint64_t seq, uint16_t kind)
+static void handoff_add_waiting(json_t *list, struct source *s, uint64_t seq, enum event_kind kind)
 {
 	CLEANUP(arena_release) struct arena a = ARENA_INIT;
 	const struct model_action *act = kind == EV_ASK ? NULL : model_action(&s->model, seq);

@@ -57,7 +57,7 @@ static int oldest_first(const void *x, const void *y)
 }
 
 static void view_queue_add(struct queue *q, struct ui *ui, size_t source, uint64_t seq,
-			   uint16_t kind)
+			   enum event_kind kind)
 {
 	struct source *s = ui->src[source];
 	if (!ui_lets_row(ui, source, seq))

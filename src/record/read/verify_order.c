@@ -21,31 +21,30 @@ enum step {
 	SNAPSHOT
 };
 
-static enum step verify_order_look_up(uint16_t kind)
+static enum step verify_order_look_up(enum event_kind kind)
 {
 	static const struct {
-		const char *name;
+		enum event_kind kind;
 		enum step step;
-	} table[] = { { "action.requested", REQUESTED },
-		      { "action.judged", JUDGED },
-		      { "action.decided", DECIDED },
-		      { "action.started", STARTED },
-		      { "action.ended", ENDED },
-		      { "session.start", BEGIN },
-		      { "session.resumed", RESUMED },
-		      { "session.forked", RESUMED },
-		      { "session.end", END },
-		      { "box.notice", NOTICE },
-		      { "snapshot.taken", SNAPSHOT } };
-	const char *name = event_kind_name(kind);
-	for (size_t i = 0; name && i < ARRAY_LEN(table); i++)
-		if (!strcmp(table[i].name, name))
+	} table[] = { { EV_ACTION_REQUESTED, REQUESTED },
+		      { EV_ACTION_JUDGED, JUDGED },
+		      { EV_ACTION_DECIDED, DECIDED },
+		      { EV_ACTION_STARTED, STARTED },
+		      { EV_ACTION_ENDED, ENDED },
+		      { EV_SESSION_START, BEGIN },
+		      { EV_SESSION_RESUMED, RESUMED },
+		      { EV_SESSION_FORKED, RESUMED },
+		      { EV_SESSION_END, END },
+		      { EV_BOX_NOTICE, NOTICE },
+		      { EV_SNAPSHOT_TAKEN, SNAPSHOT } };
+	for (size_t i = 0; i < ARRAY_LEN(table); i++)
+		if (table[i].kind == kind)
 			return table[i].step;
 	return NOTHING;
 }
 
 /* Every event asks: answers are kept in @v. */
-static enum step step_of(struct verify *v, uint16_t kind)
+static enum step step_of(struct verify *v, enum event_kind kind)
 {
 	if (kind >= ARRAY_LEN(v->step))
 		return verify_order_look_up(kind);

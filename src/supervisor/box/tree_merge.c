@@ -330,7 +330,7 @@ static void merge_work(struct tree_op *op)
 /* --- loop --- */
 
 /* Records the merge with the trees of the merged files. Takes @body. */
-static uint64_t tree_merge_record_merge(struct tree_op *op, uint16_t kind, json_t *body)
+static uint64_t tree_merge_record_merge(struct tree_op *op, enum event_kind kind, json_t *body)
 {
 	struct trees *t = op->t;
 	CLEANUP(free_ptr) char *text = json_dump_str(body);
@@ -399,9 +399,9 @@ static void merge_done(struct tree_op *op)
 		if (m->body)
 			json_put(m->body, "notices", json_deep_copy(notices));
 	}
-	uint16_t kind = m->dry			   ? EV_MERGE_PLANNED
-			: op->err.code == ERR_NONE ? EV_MERGE_DONE
-						   : EV_MERGE_FAILED;
+	enum event_kind kind = m->dry			  ? EV_MERGE_PLANNED
+			       : op->err.code == ERR_NONE ? EV_MERGE_DONE
+							  : EV_MERGE_FAILED;
 	tree_recovered(s, op->cause, m->recovered);
 	uint64_t seq = tree_merge_record_merge(op, kind, body);
 	if (kind == EV_MERGE_FAILED && merge_half(m))

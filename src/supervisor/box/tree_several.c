@@ -40,7 +40,7 @@ static void several_merge_work(void *self)
 static uint64_t several_merge_record(struct tree_several *v, struct box_merge *b)
 {
 	CLEANUP(free_ptr) char *text = json_dump_str(b->body);
-	uint16_t kind = box_merge_kind(b, v->m.dry);
+	enum event_kind kind = box_merge_kind(b, v->m.dry);
 	struct event ev = { .cause = v->cause,
 			    .box = b->box->id,
 			    .action = v->action,

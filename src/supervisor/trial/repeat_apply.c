@@ -193,7 +193,7 @@ static void repeat_apply_submit(struct repeat_apply *p, const struct tree_reques
 
 /* --- may it be? --- */
 
-static json_t *repeat_apply_body_of(struct session *s, uint64_t seq, uint16_t kind,
+static json_t *repeat_apply_body_of(struct session *s, uint64_t seq, enum event_kind kind,
 				    uint64_t *cause_out)
 {
 	CLEANUP(arena_release) struct arena a = ARENA_INIT;

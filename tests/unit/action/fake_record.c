@@ -69,7 +69,7 @@ static void fake_free(struct record *r)
 	free(r);
 }
 
-uint64_t record_append_json(struct record *r, uint16_t kind, uint64_t cause, uint64_t agent, uint64_t box,
+uint64_t record_append_json(struct record *r, enum event_kind kind, uint64_t cause, uint64_t agent, uint64_t box,
 			    uint64_t action, json_t *body)
 {
 	assert(json_is_object(body) && cause <= r->nr);

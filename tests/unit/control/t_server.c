@@ -76,7 +76,7 @@ static json_t *on_state(void *self)
 	return o;
 }
 
-static uint64_t on_record(void *self, uint16_t kind, json_t *body)
+static uint64_t on_record(void *self, enum event_kind kind, json_t *body)
 {
 	struct fake *f = self;
 	f->nr_events[kind - EV_CONTROL_ATTACH]++;
