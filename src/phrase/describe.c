@@ -9,6 +9,8 @@
 #include "phrase/describe_box.h"
 #include "phrase/describe_gate.h"
 #include "phrase/describe_session.h"
+#include "phrase/describe_work.h"
+#include "phrase/phrase.h"
 #include "query/aim.h"
 
 /* Appends a value that is bytes (text or {"b64"}), at most @max of them. */
@@ -42,35 +44,14 @@ static bool put_key(const json_t *body, const char *key, const char *before, str
 	return false;
 }
 
-static bool describe_plain(const char *s, size_t len)
-{
-	static const char fine[] =
-		"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-./:=,+@%^";
-	for (size_t i = 0; i < len; i++)
-		if (!strchr(fine, s[i]) || !s[i])
-			return false;
-	return len > 0;
-}
-
 void describe_argv(const json_t *argv, struct buf *out)
 {
 	CLEANUP(strv_release) struct strv v = STRV_INIT;
 	if (!json_get_argv(argv, &v))
 		return;
 	for (size_t i = 0; i < v.nr; i++) {
-		if (i)
-			buf_putc(out, ' ');
-		if (describe_plain(v.item[i], v.len[i])) {
-			buf_append(out, v.item[i], v.len[i]);
-			continue;
-		}
-		buf_putc(out, '\'');
-		for (size_t j = 0; j < v.len[i]; j++)
-			if (v.item[i][j] == '\'')
-				buf_puts(out, "'\\''");
-			else
-				buf_putc(out, v.item[i][j]);
-		buf_putc(out, '\'');
+		buf_puts(out, i ? " " : "");
+		phrase_word(out, (struct ev_text){ v.item[i], v.len[i] });
 	}
 }
 
@@ -110,45 +91,6 @@ static void describe_who(const json_t *body, struct buf *out)
 		put_key(body, "by", " by ", out);
 }
 
-static void describe_money(int64_t uusd, struct buf *out)
-{
-	buf_printf(out, "$%lld.%04lld", (long long)(uusd / 1000000),
-		   (long long)(uusd % 1000000 / 100));
-}
-
-/* The cost of a hosted sandbox. */
-static void describe_rent(const json_t *cost, struct buf *out)
-{
-	if (json_int(cost, "open_us", 0) <= 0)
-		return;
-	buf_puts(out, ", cost ");
-	if (json_object_get(cost, "uusd"))
-		describe_money(json_int(cost, "uusd", 0), out);
-	else
-		buf_puts(out, "$?");
-}
-
-static void describe_reply(const json_t *body, struct buf *out)
-{
-	const json_t *calls = json_object_get(body, "calls"),
-		     *usage = json_object_get(body, "usage");
-	buf_puts(out, "model answered");
-	put_key(body, "text", ": ", out);
-	if (json_array_size(calls))
-		buf_printf(out, " [%zu calls]", json_array_size(calls));
-	if (json_is_object(usage))
-		buf_printf(out, " (%lld + %lld tokens", (long long)json_int(usage, "in", 0),
-			   (long long)json_int(usage, "out", 0));
-	if (json_is_object(usage) && json_flag(body, "cost_unknown", false)) {
-		buf_puts(out, ", $?");
-	} else if (json_is_object(usage) && json_int(body, "cost_uusd", 0)) {
-		buf_puts(out, ", ");
-		describe_money(json_int(body, "cost_uusd", 0), out);
-	}
-	if (json_is_object(usage))
-		buf_putc(out, ')');
-}
-
 static void describe_requested(const json_t *body, struct buf *out)
 {
 	const char *kind = json_str(body, "kind", "action");
@@ -170,15 +112,6 @@ static void ran_then(const json_t *args, struct buf *out)
 		buf_printf(out, "%s #%lld", i ? "," : " during", (long long)json_integer_value(id));
 	if (json_flag(args, "left", false))
 		buf_puts(out, i ? " or by background processes" : " by background processes");
-}
-
-static void describe_output(const json_t *body, struct buf *out)
-{
-	static const char *const names[] = { "output",		"stdout",	 "stderr",
-					     "terminal output", "model request", "model answer" };
-	int64_t stream = json_int(body, "stream", 0);
-	buf_printf(out, "%lld bytes of %s", (long long)json_int(body, "len", 0),
-		   names[stream > 0 && stream < (int64_t)ARRAY_LEN(names) ? stream : 0]);
 }
 
 /* Any kind: its scalar fields. */
@@ -214,24 +147,6 @@ static void describe_generic(enum event_kind kind, const json_t *body, struct bu
 	}
 }
 
-/* "ran /usr/bin/git push (process 12)". */
-static void describe_executed(const json_t *b, struct buf *out)
-{
-	CLEANUP(strv_release) struct strv argv = STRV_INIT;
-	CLEANUP(buf_release) struct buf path = BUF_INIT;
-	(void)!json_get_bytes(json_object_get(b, "path"), &path);
-	if (!json_get_argv(json_object_get(b, "argv"), &argv) || !argv.nr)
-		buf_puts(out, path.len ? path.data : "(unreadable path)");
-	else
-		describe_argv(json_object_get(b, "argv"), out);
-	if (argv.nr && strcmp(argv.item[0], buf_cstr(&path)) != 0 && path.len)
-		buf_printf(out, " as %s", path.data);
-	put_key(b, "pid", " (process ", out);
-	put_key(b, "parent", " of ", out);
-	buf_puts(out, ")");
-	put_key(b, "held", ", pending as #", out);
-}
-
 static void by_kind(uint16_t kind, const json_t *b, struct buf *out)
 {
 	switch (kind) {
@@ -252,9 +167,6 @@ static void by_kind(uint16_t kind, const json_t *b, struct buf *out)
 			describe_action(b, out);
 		}
 		break;
-	case EV_OUTPUT:
-		describe_output(b, out);
-		break;
 	case EV_TOOL_CALL:
 		buf_puts(out, "tool ");
 		tool_call_words(b, out);
@@ -262,43 +174,6 @@ static void by_kind(uint16_t kind, const json_t *b, struct buf *out)
 	case EV_TOOL_END:
 		buf_puts(out, "tool ");
 		tool_end_words(b, TEXT_MAX, out);
-		break;
-	case EV_MODEL_CALL:
-		put_key(b, "model", "calls ", out);
-		break;
-	case EV_MODEL_REPLY:
-		describe_reply(b, out);
-		break;
-	case EV_BOX_CLOSED:
-		buf_puts(out, "sandbox closed");
-		describe_rent(json_object_get(b, "cost"), out);
-		put_key(b, "why", ": ", out);
-		break;
-	case EV_PROC_EXEC:
-		buf_puts(out, "ran ");
-		describe_executed(b, out);
-		break;
-	case EV_PROC_CONNECT:
-		buf_puts(out, "connects to ");
-		if (!put_key(b, "address", "", out))
-			put_key(b, "path", "", out);
-		put_key(b, "port", " port ", out);
-		put_key(b, "pid", " (process ", out);
-		buf_puts(out, ")");
-		break;
-	case EV_PROC_GAP:
-		put_key(b, "execs", "", out);
-		put_key(b, "connects", " more programs and ", out);
-		buf_puts(out, " more connections not recorded");
-		break;
-	case EV_SNAPSHOT_TAKEN:
-		put_key(b, "n", "snapshot ", out);
-		put_key(b, "changed", ": files changed: ", out);
-		put_key(b, "why", " after ", out);
-		break;
-	case EV_PREVIEW_STARTED:
-		put_key(b, "how", "dry run started, ", out);
-		describe_who(b, out);
 		break;
 	case EV_PREVIEW_ENDED:
 		buf_puts(out, "dry run: ");
@@ -311,13 +186,6 @@ static void by_kind(uint16_t kind, const json_t *b, struct buf *out)
 		buf_puts(out, ": ");
 		describe_action(b, out);
 		describe_who(b, out);
-		break;
-	case EV_REDO_ENDED:
-		put_key(json_object_get(b, "origin"), "action", "repeat of #", out);
-		buf_puts(out, *json_str(b, "why", "")	    ? ": not compared"
-			      : json_flag(b, "same", false) ? ": same result"
-							    : ": differs");
-		put_key(b, "why", ", ", out);
 		break;
 	default:
 		/* kinds of newer versions, and kinds whose fields say enough */
@@ -347,7 +215,7 @@ void describe_event(const struct event *ev, struct buf *out)
 		return;
 	}
 	size_t len = out->len;
-	if (!describe_typed(ev, out))
+	if (!describe_typed(ev, out) && !describe_work(ev, out))
 		by_kind(ev->kind, body, out);
 	if (out->len == len) /* its expected fields are missing */
 		describe_generic(ev->kind, body, out);

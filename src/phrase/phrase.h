@@ -19,6 +19,8 @@ bool phrase_text(struct buf *out, const char *before, struct ev_text t);
 bool phrase_number(struct buf *out, const char *before, bool has, int64_t v);
 /* " by NAME", " by uid N", or " by " and @by if no user is recorded. */
 void phrase_who(struct buf *out, const struct ev_who *w, struct ev_text by);
+/* A word of a command line as a user would type it: quoted where needed. */
+void phrase_word(struct buf *out, struct ev_text word);
 /* @before, and the texts with commas between them. */
 void phrase_list(struct buf *out, const char *before, const struct ev_text *item, size_t nr);
 
