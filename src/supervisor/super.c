@@ -30,6 +30,7 @@
 #include "supervisor/box/box_ops.h"
 #include "supervisor/box/super_box.h"
 #include "supervisor/core/core.h"
+#include "supervisor/core/parts.h"
 #include "supervisor/people/terminal_hub.h"
 #include "models/model_call.h"
 #include "secrets/vault.h"
@@ -571,6 +572,7 @@ static const struct box_observer super_box_observer = { .leaves = op_shells_end,
 int super_run(const struct super_opts *o)
 {
 	struct super s = { .opts = o,
+			   .parts = super_parts_new(),
 			   .host_calls = &dispatch_ops,
 			   .box_observer = &super_box_observer,
 			   .box_snapshot = super_box_snapshot };
@@ -584,6 +586,7 @@ int super_run(const struct super_opts *o)
 		if (super_release(&s) && s.loop)
 			loop_free(s.loop);
 		super_tell_failed(o, &err, status);
+		super_parts_free(&s.parts);
 		free(s.why);
 		return status;
 	}
@@ -597,6 +600,7 @@ int super_run(const struct super_opts *o)
 	if (idle)
 		loop_free(s.loop);
 	status = s.status;
+	super_parts_free(&s.parts);
 	free(s.why);
 	return status;
 }

@@ -15,6 +15,7 @@ struct box_observer;
 struct call;
 struct host;
 struct luahost_ops;
+struct super_parts;
 
 /* An agent of the session, as the supervisor sees it. */
 struct agent {
@@ -30,6 +31,7 @@ struct agent {
 struct super {
 	struct loop *loop;
 	const struct super_opts *opts;
+	struct super_parts *parts; /* objects that modules keep (parts.h) */
 	struct record *record;
 	struct gate *gate;
 	struct filter *notify_when; /* NULL: of everything that is held */
@@ -76,12 +78,9 @@ struct super {
 	char *state_dir;	   /* of this session's boxes */
 	struct box_states *states; /* box_state.c; NULL before it is made */
 	char *hold;		   /* the filter that `hold --on` brings back; may be NULL */
-	struct loop_timer *end_timer, *stand_timer;
-	/* readiness.c: the report that is still to be sent; NULL: it was sent */
-	json_t *ready;
+	struct loop_timer *end_timer;
 	size_t nr_people;  /* who are attached, stay and may decide */
 	struct away *away; /* unattended.c; may be NULL */
-	struct room *room; /* disk_space.c; may be NULL */
 	struct loop_signal *sig[3];
 	struct past_secrets *past; /* past_secrets.c: names found in repositories; may be NULL */
 	json_t *store;		   /* {"name":{"key":value}}, also kept in the record */

@@ -4,6 +4,7 @@
 #include <sys/statvfs.h>
 
 #include "supervisor/core/core.h"
+#include "supervisor/core/parts.h"
 #include "base/clock.h"
 #include "record/record_event.h"
 
@@ -15,6 +16,14 @@ struct room {
 	uint64_t told;	 /* bytes that were left when it became little; 0 = there is enough */
 	struct loop_timer *timer;
 };
+
+static struct room *disk_space_of(struct super *s)
+{
+	static const struct super_part part = { sizeof(struct room), NULL };
+	struct room *r = super_part(s, &part);
+	r->s = s;
+	return r;
+}
 
 bool disk_space_is_little(const char *path, uint64_t *bytes_out)
 {
@@ -66,18 +75,12 @@ static void disk_space_check(void *self)
 
 void disk_space_look(struct super *s)
 {
-	if (!s->room) {
-		s->room = NEW(struct room);
-		s->room->s = s;
-	}
-	if (clock_mono_us() >= s->room->next_us && !s->ending)
-		disk_space_check(s->room);
+	struct room *r = disk_space_of(s);
+	if (clock_mono_us() >= r->next_us && !s->ending)
+		disk_space_check(r);
 }
 
 void disk_space_free(struct super *s)
 {
-	if (s->room)
-		loop_timer_free(&s->room->timer);
-	free(s->room);
-	s->room = NULL;
+	loop_timer_free(&disk_space_of(s)->timer);
 }

@@ -6,11 +6,23 @@
 #include "supervisor/core/call.h"
 #include "base/exit.h"
 #include "supervisor/core/core.h"
+#include "supervisor/core/parts.h"
 #include "base/fd.h"
 #include "base/log.h"
 
 /* A sandbox can take long to open (while an image is fetched): the session then reports ready. */
 enum { STAND_MS = 5000 };
+
+struct readiness {
+	json_t *report; /* still to be sent; NULL: it was sent */
+	struct loop_timer *timer;
+};
+
+static struct readiness *readiness_of(const struct super *s)
+{
+	static const struct super_part part = { sizeof(struct readiness), NULL };
+	return super_part(s, &part);
+}
 
 static void readiness_tell(const struct super_opts *o, json_t *line)
 {
@@ -39,31 +51,33 @@ void super_tell_failed(const struct super_opts *o, const struct err *err, int st
 static void readiness_stands(void *self)
 {
 	struct super *s = self;
-	if (s->ready)
-		readiness_tell(s->opts, s->ready);
-	s->ready = NULL;
-	loop_timer_free(&s->stand_timer);
+	struct readiness *r = readiness_of(s);
+	if (r->report)
+		readiness_tell(s->opts, r->report);
+	r->report = NULL;
+	loop_timer_free(&r->timer);
 }
 
 void super_listens(struct super *s)
 {
-	s->ready = json_object();
-	json_put_str(s->ready, "id", record_id(s->record));
-	json_put_str(s->ready, "path", record_path(s->record));
-	json_put_str(s->ready, "socket", control_server_path(s->server));
-	json_put_int(s->ready, "pid", getpid());
+	struct readiness *r = readiness_of(s);
+	r->report = json_object();
+	json_put_str(r->report, "id", record_id(s->record));
+	json_put_str(r->report, "path", record_path(s->record));
+	json_put_str(r->report, "socket", control_server_path(s->server));
+	json_put_int(r->report, "pid", getpid());
 	if (!s->opts->stand) {
 		readiness_stands(s);
 		return;
 	}
-	s->stand_timer = loop_timer_new(s->loop, readiness_stands, s);
-	loop_timer_set(s->stand_timer, STAND_MS, 0);
+	r->timer = loop_timer_new(s->loop, readiness_stands, s);
+	loop_timer_set(r->timer, STAND_MS, 0);
 }
 
 void super_idle(void *self)
 {
 	struct super *s = self;
-	for (const struct call *c = s->ready ? s->calls : NULL; c; c = c->next)
+	for (const struct call *c = readiness_of(s)->report ? s->calls : NULL; c; c = c->next)
 		if (c->host == s->host && strcmp(c->op, "box.open") != 0) {
 			readiness_stands(s);
 			return;
@@ -73,8 +87,9 @@ void super_idle(void *self)
 void super_stood(struct super *s)
 {
 	struct err err = ERR_INIT;
-	loop_timer_free(&s->stand_timer);
-	if (!s->ready)
+	struct readiness *r = readiness_of(s);
+	loop_timer_free(&r->timer);
+	if (!r->report)
 		return;
 	if (s->status == EXIT_DONE) {
 		readiness_stands(s);
@@ -83,6 +98,6 @@ void super_stood(struct super *s)
 	err_set(&err, ERR_SCRIPT, "%s",
 		s->why && *s->why ? s->why : "the script ended before it did anything");
 	super_tell_failed(s->opts, &err, s->status);
-	json_decref(s->ready);
-	s->ready = NULL;
+	json_decref(r->report);
+	r->report = NULL;
 }
