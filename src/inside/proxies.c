@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "supervisor/core/parts.h"
 #include "supervisor/net/super_net.h"
 #include "base/fd.h"
 #include "http/url.h"
@@ -53,6 +54,24 @@ static void allow_routes(struct proxies *all)
 		all->rules = net_allow(all->s, "(routes of sg.proxy)", all->box, hosts);
 }
 
+struct proxy_session {
+	json_t *prompts;      /* by placeholder */
+	struct proxies *here; /* for programs of the host; NULL: none */
+};
+
+static void proxy_session_release(void *object)
+{
+	struct proxy_session *p = object;
+	json_decref(p->prompts);
+}
+
+static struct proxy_session *proxy_session_of(const struct super *s)
+{
+	static const struct super_part part = { sizeof(struct proxy_session),
+						proxy_session_release };
+	return super_part(s, &part);
+}
+
 static const char *prompt_name(const json_t *spec)
 {
 	return json_str(spec, "key", json_str(spec, "key_hash", ""));
@@ -60,13 +79,14 @@ static const char *prompt_name(const json_t *spec)
 
 void proxies_prompt_set(struct super *s, const json_t *spec, const char *text)
 {
-	s->prompts = s->prompts ? s->prompts : json_object();
-	json_put_str(s->prompts, prompt_name(spec), text);
+	struct proxy_session *p = proxy_session_of(s);
+	p->prompts = p->prompts ? p->prompts : json_object();
+	json_put_str(p->prompts, prompt_name(spec), text);
 }
 
 const char *proxies_prompt(const struct super *s, const json_t *spec)
 {
-	return json_str(s->prompts, prompt_name(spec), NULL);
+	return json_str(proxy_session_of(s)->prompts, prompt_name(spec), NULL);
 }
 
 struct proxies *proxies_new(struct super *s, uint64_t box, const json_t *specs)
@@ -129,7 +149,7 @@ int proxies_here(struct super *s, json_t *spec, struct err *err)
 		!proxy_is_model(r)) return err_set(err, ERR_SCRIPT,
 						   "proxy: expected the host of a model, got '%s'",
 						   json_str(r, "name", ""));
-	if (s->here)
+	if (proxy_session_of(s)->here)
 		return err_set(err, ERR_SCRIPT, "proxy: this session already has its host proxy");
 	CLEANUP(json_release) json_t *specs = json_array();
 	json_array_append(specs, spec);
@@ -139,9 +159,14 @@ int proxies_here(struct super *s, json_t *spec, struct err *err)
 		proxies_free(&all);
 		return -1;
 	}
-	s->here = all;
+	proxy_session_of(s)->here = all;
 	json_put_int(spec, "port", http_server_port(all->first->server));
 	return 0;
+}
+
+void proxies_here_free(struct super *s)
+{
+	proxies_free(&proxy_session_of(s)->here);
 }
 
 void proxies_free(struct proxies **pp)

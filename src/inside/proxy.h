@@ -53,6 +53,7 @@ void proxies_attach(struct proxies *p, struct box *b, struct net *net);
 /* One for programs of the host, on its own loopback: models only, for the rest of the session.
  * Sets the "port" of @spec. */
 NODISCARD int proxies_here(struct super *s, json_t *spec, struct err *err);
+void proxies_here_free(struct super *s);
 void proxies_free(struct proxies **p);
 /* Adds {"calls","in","out","uusd","refused"} of the proxy with placeholder @key to @sum. */
 void proxies_usage(const struct proxies *p, const char *key, json_t *sum);

@@ -13,6 +13,7 @@
 #include "base/paths.h"
 #include "loop/stream.h"
 #include "supervisor/core/flood.h"
+#include "supervisor/core/parts.h"
 #include "wire/tls.h"
 
 /* QUEUE_MAX: bytes of frames that the process hasn't taken. Each holds two descriptors of ours. */
@@ -50,16 +51,25 @@ static void tls_end_stop(struct tls_end *t)
 	}
 }
 
-void tls_end_free(struct tls_end **tp)
+static struct tls_end *tls_end_part(const struct super *s)
 {
-	struct tls_end *t = *tp;
-	*tp = NULL;
-	if (!t)
+	static const struct super_part part = { sizeof(struct tls_end), NULL };
+	return super_part(s, &part);
+}
+
+static void tls_end_clear(struct tls_end *t)
+{
+	if (!t->s)
 		return;
 	tls_end_stop(t);
 	flood_free(&t->failures);
 	buf_release(&t->pem);
-	free(t);
+	*t = (struct tls_end){ 0 };
+}
+
+void tls_end_free(struct super *s)
+{
+	tls_end_clear(tls_end_part(s));
 }
 
 static void tls_end_on_frame(void *self, const struct frame *f, int *fds, size_t nr_fds)
@@ -125,16 +135,16 @@ static int tls_end_start(struct tls_end *t, struct err *err)
 /* NULL with @err. */
 static struct tls_end *tls_end_of(struct super *s, struct err *err)
 {
-	if (s->tls && s->tls->stream)
-		return s->tls;
-	tls_end_free(&s->tls);
-	struct tls_end *t = NEW(struct tls_end);
+	struct tls_end *t = tls_end_part(s);
+	if (t->stream)
+		return t;
+	tls_end_clear(t);
 	*t = (struct tls_end){ .s = s, .pidfd = -1 };
 	t->failures = flood_new(s->loop, tell_failure, t);
-	if (tls_end_start(t, err) < 0)
-		tls_end_free(&t);
-	s->tls = t;
-	return t;
+	if (tls_end_start(t, err) == 0)
+		return t;
+	tls_end_clear(t);
+	return NULL;
 }
 
 const char *tls_end_certificate(struct super *s, struct err *err)

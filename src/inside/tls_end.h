@@ -17,6 +17,6 @@ const char *tls_end_certificate(struct super *s, struct err *err);
  * handshake closes it and is a warning of the session. */
 NODISCARD int tls_end_connect(struct super *s, int fd, const char *host, int *plain_out,
 			      struct err *err);
-void tls_end_free(struct tls_end **t);
+void tls_end_free(struct super *s);
 
 #endif

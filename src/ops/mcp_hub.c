@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include "supervisor/core/call.h"
+#include "supervisor/core/parts.h"
 #include "ops/op.h"
 #include "mcp/conn.h"
 #include "mcp/known.h"
@@ -63,10 +64,16 @@ static void start_call(void *self, struct action *a);
 static void mcp_hub_cancel_open(void *self, struct action *a, const char *how);
 static void cancel_call(void *self, struct action *a, const char *how);
 
+static struct mcp_hub *mcp_hub_of(const struct super *s)
+{
+	static const struct super_part part = { sizeof(struct mcp_hub), NULL };
+	return super_part(s, &part);
+}
+
 static struct mcp_hub *hub_of(struct super *s)
 {
-	if (!s->mcp_hub) {
-		struct mcp_hub *h = NEW(struct mcp_hub);
+	struct mcp_hub *h = mcp_hub_of(s);
+	if (!h->super) {
 		h->super = s;
 		h->open = (struct effector){
 			.name = "mcp", .start = start_open, .cancel = mcp_hub_cancel_open, .self = h
@@ -74,17 +81,13 @@ static struct mcp_hub *hub_of(struct super *s)
 		h->call = (struct effector){
 			.name = "mcp", .start = start_call, .cancel = cancel_call, .self = h
 		};
-		s->mcp_hub = h;
 	}
-	return s->mcp_hub;
+	return h;
 }
 
 static void mcp_hub_close_late(void *self)
 {
-	struct super *s = self;
-	struct mcp_hub *h = s->mcp_hub;
-	if (!h)
-		return;
+	struct mcp_hub *h = mcp_hub_of(self);
 	h->deferred = false;
 	while (h->nr_late)
 		mcp_conn_close(&h->late[--h->nr_late]);
@@ -129,9 +132,7 @@ static void server_free(struct server *v)
 
 void mcp_hub_free(struct super *s)
 {
-	struct mcp_hub *h = s->mcp_hub;
-	if (!h)
-		return;
+	struct mcp_hub *h = mcp_hub_of(s);
 	while (h->calls) {
 		struct tool_call *t = h->calls;
 		h->calls = t->next;
@@ -140,10 +141,9 @@ void mcp_hub_free(struct super *s)
 	while (h->servers)
 		server_free(h->servers);
 	mcp_hub_close_late(s);
-	s->mcp_hub = NULL;
 	http_free(&h->http);
 	free(h->late);
-	free(h);
+	*h = (struct mcp_hub){ 0 };
 }
 
 static struct server *server_of(struct mcp_hub *h, uint64_t id)

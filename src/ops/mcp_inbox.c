@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "supervisor/core/call.h"
+#include "supervisor/core/parts.h"
 #include "base/fd.h"
 
 struct wanted { /* a request whose answer is due */
@@ -21,30 +22,33 @@ struct mcp_inbox {
 	struct call *waits; /* an mcp.next */
 	int pidfd;	    /* of the serving process */
 	struct loop_fd *watch;
-	bool gone;
+	bool begun, gone;
 };
+
+static struct mcp_inbox *mcp_inbox_of(const struct super *s)
+{
+	static const struct super_part part = { sizeof(struct mcp_inbox), NULL };
+	return super_part(s, &part);
+}
 
 static struct mcp_inbox *mcp_inbox(struct super *s)
 {
-	if (!s->mcp) {
-		s->mcp = NEW(struct mcp_inbox);
-		s->mcp->queue = json_array();
-		s->mcp->pidfd = -1;
-	}
-	return s->mcp;
+	struct mcp_inbox *m = mcp_inbox_of(s);
+	if (!m->begun)
+		*m = (struct mcp_inbox){ .begun = true, .queue = json_array(), .pidfd = -1 };
+	return m;
 }
 
 void mcp_inbox_free(struct super *s)
 {
-	struct mcp_inbox *m = s->mcp;
-	s->mcp = NULL;
-	if (!m)
+	struct mcp_inbox *m = mcp_inbox_of(s);
+	if (!m->begun)
 		return;
 	loop_fd_free(&m->watch);
 	fd_close(&m->pidfd);
 	json_decref(m->queue);
 	free(m->open);
-	free(m);
+	*m = (struct mcp_inbox){ 0 };
 }
 
 /* Gives the next request to the waiting call. */

@@ -6,6 +6,7 @@
 #include "supervisor/core/notify_command.h"
 #include "luahost/luahost.h"
 #include "supervisor/core/call.h"
+#include "supervisor/core/parts.h"
 #include "supervisor/people/ask.h"
 #include "luahost/answer_cache.h"
 #include "supervisor/core/resumed.h"
@@ -192,9 +193,26 @@ static char *op_misc_store_path(const char *name)
 	return paths_data(file);
 }
 
+struct stores {
+	json_t *all; /* {"name":{"key":value}}, also kept in the record; NULL: none was read */
+};
+
+static void stores_release(void *object)
+{
+	struct stores *t = object;
+	json_decref(t->all);
+}
+
+static struct stores *stores_of(const struct super *s)
+{
+	static const struct super_part part = { sizeof(struct stores), stores_release };
+	return super_part(s, &part);
+}
+
 static json_t *store_load(struct super *s, const char *name)
 {
-	json_t *have = json_object_get(s->store, name);
+	struct stores *t = stores_of(s);
+	json_t *have = json_object_get(t->all, name);
 	if (have)
 		return have;
 	CLEANUP(free_ptr) char *path = op_misc_store_path(name);
@@ -207,7 +225,8 @@ static json_t *store_load(struct super *s, const char *name)
 		json_decref(j);
 		j = json_object();
 	}
-	json_put(s->store, name, j);
+	t->all = t->all ? t->all : json_object();
+	json_put(t->all, name, j);
 	return j;
 }
 

@@ -249,8 +249,7 @@ static void end_timeout(void *self)
 /* Deferred: the end may come from within one of its own requests. */
 static void drop_here(void *self)
 {
-	struct super *s = self;
-	proxies_free(&s->here);
+	proxies_here_free(self);
 }
 
 void super_end(struct super *s, int status, const char *fmt, ...)
@@ -453,7 +452,6 @@ static int super_compose(struct super *s, struct err *err)
 		resume_budgets(s->resume, s);
 	}
 	s->boxes = boxes_new(s->loop, s->record, s->gate, &boxes_ops);
-	s->store = json_object();
 	if (super_box_init(s, err) < 0)
 		return EXIT_SANDBOX;
 	if (super_listen(s, err) < 0 || super_share(s, err) < 0)
@@ -508,8 +506,8 @@ static bool super_release(struct super *s)
 	disk_space_free(s);
 	process_pool_set(s->loop, 0); /* no warm sandboxes during the release */
 	super_box_release(s);	      /* first: what still waits for its files is answered */
-	proxies_free(&s->here);	      /* its questions are actions of the gate */
-	tls_end_free(&s->tls);
+	proxies_here_free(s);	      /* its questions are actions of the gate */
+	tls_end_free(s);
 	luahost_free(&s->host);
 	policy_hosts_free(s);
 	while (s->calls)
@@ -554,11 +552,8 @@ static bool super_release(struct super *s)
 	for (size_t i = 0; i < s->nr_agents; i++)
 		free(s->agent[i].name);
 	free(s->agent);
-	json_decref(s->store);
 	json_decref(s->rejected);
-	json_decref(s->prompts);
 	resume_free(&s->resume);
-	unattended_free(s);
 	free(s->record_why);
 	free(s->hold);
 	free(s->state_dir);

@@ -5,6 +5,7 @@
 #include <strings.h>
 
 #include "supervisor/core/call.h"
+#include "supervisor/core/parts.h"
 #include "secrets/vault.h"
 #include "web/web_priv.h"
 
@@ -20,32 +21,29 @@ struct fetch {
 	unsigned hops;
 };
 
+static struct web *web_part(const struct super *s)
+{
+	static const struct super_part part = { sizeof(struct web), NULL };
+	return super_part(s, &part);
+}
+
 static struct web *web_of(struct super *s, struct err *err)
 {
-	if (s->web)
-		return s->web;
-	struct web *w = NEW(struct web);
+	struct web *w = web_part(s);
+	if (w->http)
+		return w;
 	w->super = s;
 	w->effector = (struct effector){
 		.name = "web", .start = web_start, .cancel = web_cancel, .self = w
 	};
-	if (http_new(&w->http, s->loop, NULL, err) < 0) {
-		free(w);
-		return NULL;
-	}
-	s->web = w;
-	return w;
+	return http_new(&w->http, s->loop, NULL, err) < 0 ? NULL : w;
 }
 
 void web_free(struct super *s)
 {
-	struct web *w = s->web;
-	s->web = NULL;
-	if (!w)
-		return;
+	struct web *w = web_part(s);
 	web_jobs_free(w);
 	http_free(&w->http);
-	free(w);
 }
 
 static void fetch_free(void *data)

@@ -48,8 +48,6 @@ struct super {
 	/* super_policy.c: files that are being read, hosts that answer `when` */
 	struct policy_file *policies;
 	loop_fn *policies_ready;
-	struct added *added; /* super_added.c: a rule that waits for its commit */
-	json_t *prompts;     /* of proxies, by placeholder (inside/proxy.h) */
 	/* super_box.c: what the session knows of its boxes besides src/sandbox */
 	struct super_box *box;
 	const struct box_observer *box_observer; /* super_box.h; never NULL */
@@ -57,17 +55,10 @@ struct super {
 	void (*box_snapshot)(struct super *s, uint64_t box, uint64_t action);
 	struct agent *agent;
 	size_t nr_agents, cap_agents;
-	struct dry_run *dry_runs;     /* dry_run.c */
-	struct own_shell *own_shells; /* super_shell.c */
-	struct repeat *repeat;	      /* repeat.c */
-	struct mcp_inbox *mcp;	      /* mcp_inbox.c; NULL while nobody asks */
-	struct web *web;	      /* src/web; NULL before it is first used */
-	struct otlp_live *otlp;	      /* otlp_live.c; NULL when nobody collects */
-	struct box_port *box_ports;   /* box_port.c: listeners that lead into boxes */
-	struct proxies *here;	      /* inside/proxy.h: for programs of the host; NULL */
-	struct tls_end *tls;	      /* inside/tls_end.h; NULL before its first use */
-	struct mcp_hub *mcp_hub;      /* mcp_hub.c: MCP servers that the script uses; may be NULL */
-	struct call *calls;	      /* open calls of the script */
+	struct dry_run *dry_runs;   /* dry_run.c */
+	struct repeat *repeat;	    /* repeat.c */
+	struct box_port *box_ports; /* box_port.c: listeners that lead into boxes */
+	struct call *calls;	    /* open calls of the script */
 	uint64_t session_budget;
 	uint64_t start_seq;	   /* of session.start: the cause of events without another */
 	uint64_t last_merge_seq;   /* of the newest merge.done that stands; 0 = none in this run */
@@ -79,11 +70,9 @@ struct super {
 	struct box_states *states; /* box_state.c; NULL before it is made */
 	char *hold;		   /* the filter that `hold --on` brings back; may be NULL */
 	struct loop_timer *end_timer;
-	size_t nr_people;  /* who are attached, stay and may decide */
-	struct away *away; /* unattended.c; may be NULL */
+	size_t nr_people; /* who are attached, stay and may decide */
 	struct loop_signal *sig[3];
 	struct past_secrets *past; /* past_secrets.c: names found in repositories; may be NULL */
-	json_t *store;		   /* {"name":{"key":value}}, also kept in the record */
 	enum record_state record_state;
 	char *record_why;
 	struct loop_timer *unwind_timer;

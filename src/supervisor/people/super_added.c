@@ -5,6 +5,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "supervisor/core/parts.h"
 #include "secrets/trust.h"
 #include "base/clock.h"
 #include "base/fd.h"
@@ -22,6 +23,16 @@ struct added { /* one that waits for its commit */
 	json_t *others, *went; /* what decide names */
 	json_t *answer;
 };
+
+struct super_added {
+	struct added *waits; /* NULL: none */
+};
+
+static struct super_added *super_added_of(const struct super *s)
+{
+	static const struct super_part part = { sizeof(struct super_added), NULL };
+	return super_part(s, &part);
+}
 
 static void added_free(struct added *p)
 {
@@ -144,7 +155,7 @@ static void super_added_committed(void *self)
 	struct added *p = self;
 	struct super *s = p->super;
 	struct err err = ERR_INIT;
-	s->added = NULL;
+	super_added_of(s)->waits = NULL;
 	if (take_effect(p, &err) == 0) {
 		if (json_array_size(p->went))
 			json_put(p->answer, "others", json_incref(p->went));
@@ -189,7 +200,7 @@ int added_begin(struct super *s, uint64_t ticket, const struct decide *d, enum v
 	struct buf was = BUF_INIT, text = BUF_INIT;
 	struct policy *policy = NULL;
 	json_t *o = NULL;
-	if (s->added)
+	if (super_added_of(s)->waits)
 		return err_set(err, ERR_BUSY, "another rule is being added\nTry again.");
 	if (gate_may_decide(s->gate, d, err) < 0)
 		return -1;
@@ -229,7 +240,7 @@ int added_begin(struct super *s, uint64_t ticket, const struct decide *d, enum v
 	char *line = mem_printf("%s:%lld: %s", ADDED_FILE, (long long)json_int(o, "line", 0),
 				json_str(o, "text", ""));
 	json_put_str(p->answer, "text", line);
-	s->added = p;
+	super_added_of(s)->waits = p;
 	record_barrier(s->record, record_it(s, d, o, pattern), super_added_committed, p);
 	json_decref(o);
 	return 0;
@@ -237,11 +248,11 @@ int added_begin(struct super *s, uint64_t ticket, const struct decide *d, enum v
 
 void added_drop(struct super *s)
 {
-	if (!s->added)
+	struct added *p = take(&super_added_of(s)->waits);
+	if (!p)
 		return;
-	record_barrier_forget(s->record, s->added);
-	added_free(s->added);
-	s->added = NULL;
+	record_barrier_forget(s->record, p);
+	added_free(p);
 }
 
 /* "406,407": the held actions that were named as going with a pattern or a rule. "none" is none. */

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "supervisor/core/parts.h"
 #include "supervisor/people/operator_input.h"
 #include "supervisor/people/super_cmd.h"
 #include "supervisor/people/terminal_hub.h"
@@ -18,9 +19,19 @@ struct own_shell { /* one that has not ended, and who typed for it */
 	bool end; /* the session is for it alone */
 };
 
+struct own_shells {
+	struct own_shell *first;
+};
+
+static struct own_shells *own_shells_of(const struct super *s)
+{
+	static const struct super_part part = { sizeof(struct own_shells), NULL };
+	return super_part(s, &part);
+}
+
 static void shell_done(void *self, const struct action_result *res)
 {
-	struct own_shell *o = self, **at = &o->s->own_shells;
+	struct own_shell *o = self, **at = &own_shells_of(o->s)->first;
 	terminal_ended(o->s, res->id);
 	while (*at != o)
 		at = &(*at)->next;
@@ -57,7 +68,7 @@ static void hang_up(struct super *s, const struct action *act)
 
 void shells_left(struct super *s, uint64_t client)
 {
-	for (struct own_shell *o = s->own_shells, *next; o; o = next) {
+	for (struct own_shell *o = own_shells_of(s)->first, *next; o; o = next) {
 		next = o->next;
 		const struct action *act =
 			o->client == client ? gate_action(s->gate, o->action) : NULL;
@@ -96,17 +107,18 @@ int cmd_open_shell(struct ask_for *a, json_t *out, struct err *err)
 				    .args = args,
 				    .may_write = true,
 				    .parallel = true };
+	struct own_shells *all = own_shells_of(a->s);
 	struct own_shell *o = NEW(struct own_shell);
 	const struct action_client client = { .done = shell_done, .self = o };
 	strv_push(&spec.argv, b && !(b->driver->caps & CAP_SHELL) ? "python" : "bash");
 	strv_push(&spec.argv, "-i");
 	strv_push(&spec.env, "TERM=xterm-256color");
-	*o = (struct own_shell){ .next = a->s->own_shells,
+	*o = (struct own_shell){ .next = all->first,
 				 .s = a->s,
 				 .client = a->rq->client,
 				 .end = command_has(a->line, "end") };
 	o->action = gate_submit(a->s->gate, &spec, boxes_effector(a->s->boxes, id), &client);
-	a->s->own_shells = o;
+	all->first = o;
 	terminal_expect(a->s, o->action, "shell");
 	json_put_int(out, "action", (int64_t)o->action);
 	strv_release(&spec.argv);

@@ -3,11 +3,24 @@
 #include <stdlib.h>
 
 #include "supervisor/core/core.h"
+#include "supervisor/core/parts.h"
 
 struct away {
 	uint64_t *box;
 	size_t nr, cap;
 };
+
+static void unattended_release(void *object)
+{
+	struct away *a = object;
+	free(a->box);
+}
+
+static struct away *unattended_of(const struct super *s)
+{
+	static const struct super_part part = { sizeof(struct away), unattended_release };
+	return super_part(s, &part);
+}
 
 /* The first action of the list that waits in @box; 0 none. */
 static uint64_t waits_in(struct super *s, const json_t *held, uint64_t box)
@@ -34,7 +47,7 @@ static bool unattended_listed(const struct away *a, uint64_t box)
 
 static void still_for(struct super *s, const json_t *held)
 {
-	struct away *a = s->away;
+	struct away *a = unattended_of(s);
 	size_t i;
 	json_t *h;
 	json_array_foreach(held, i, h)
@@ -54,9 +67,7 @@ void unattended_look(struct super *s)
 {
 	if (!s->gate || !s->boxes)
 		return;
-	if (!s->away)
-		s->away = NEW(struct away);
-	struct away *a = s->away;
+	struct away *a = unattended_of(s);
 	bool alone = !s->nr_people && !s->ending;
 	if (!alone && !a->nr)
 		return;
@@ -75,12 +86,4 @@ void unattended_look(struct super *s)
 	a->nr = kept;
 	if (alone)
 		still_for(s, held);
-}
-
-void unattended_free(struct super *s)
-{
-	if (s->away)
-		free(s->away->box);
-	free(s->away);
-	s->away = NULL;
 }

@@ -10,6 +10,5 @@
 struct super;
 
 void unattended_look(struct super *s); /* what waits, or who is there, has changed */
-void unattended_free(struct super *s);
 
 #endif

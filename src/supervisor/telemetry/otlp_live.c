@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "supervisor/core/parts.h"
 #include "exchange/otlp_batch.h"
 #include "secrets/vault.h"
 #include "base/clock.h"
@@ -422,6 +423,16 @@ static void live_free(struct otlp_live *l)
 	free(l);
 }
 
+struct otlp_session {
+	struct otlp_live *live; /* NULL when nobody collects */
+};
+
+static struct otlp_session *otlp_session_of(const struct super *s)
+{
+	static const struct super_part part = { sizeof(struct otlp_session), NULL };
+	return super_part(s, &part);
+}
+
 int otlp_live_begin(struct super *s, struct err *err)
 {
 	const char *key;
@@ -445,7 +456,7 @@ int otlp_live_begin(struct super *s, struct err *err)
 	uint64_t every_ms = (uint64_t)json_int(l->conf, "every_us", EVERY_US) / 1000;
 	l->timer = loop_timer_new(s->loop, otlp_live_tick, l);
 	loop_timer_set(l->timer, every_ms, every_ms);
-	s->otlp = l;
+	otlp_session_of(s)->live = l;
 	return 0;
 }
 
@@ -470,8 +481,7 @@ static void send_rest(struct otlp_live *l)
 
 void otlp_live_end(struct super *s, bool turns)
 {
-	struct otlp_live *l = s->otlp;
-	s->otlp = NULL;
+	struct otlp_live *l = take(&otlp_session_of(s)->live);
 	if (!l)
 		return;
 	loop_timer_stop(l->timer);
