@@ -552,11 +552,9 @@ static bool super_release(struct super *s)
 	for (size_t i = 0; i < s->nr_agents; i++)
 		free(s->agent[i].name);
 	free(s->agent);
-	json_decref(s->rejected);
 	resume_free(&s->resume);
 	free(s->record_why);
 	free(s->hold);
-	free(s->state_dir);
 	return !stuck;
 }
 

@@ -8,6 +8,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "supervisor/core/parts.h"
 #include "supervisor/box/box_ops.h"
 #include "supervisor/box/super_box.h"
 #include "base/fd.h"
@@ -293,9 +294,19 @@ static void port_free(struct box_port *p)
 	free(p);
 }
 
+struct box_ports {
+	struct box_port *first;
+};
+
+static struct box_ports *box_ports_of(const struct super *s)
+{
+	static const struct super_part part = { sizeof(struct box_ports), NULL };
+	return super_part(s, &part);
+}
+
 void box_ports_gone(struct super *s, uint64_t box)
 {
-	for (struct box_port **at = &s->box_ports; *at;) {
+	for (struct box_port **at = &box_ports_of(s)->first; *at;) {
 		struct box_port *p = *at;
 		if (box && p->box != box) {
 			at = &p->next;
@@ -324,11 +335,12 @@ static struct box_port *box_port_of(struct super *s, const struct action *a, str
 {
 	const struct action_spec *spec = action_spec(a);
 	uint16_t port = (uint16_t)spec->port;
-	for (struct box_port *p = s->box_ports; p; p = p->next)
+	struct box_ports *all = box_ports_of(s);
+	for (struct box_port *p = all->first; p; p = p->next)
 		if (p->box == spec->box && p->port == port)
 			return p;
 	struct box_port *p = NEW(struct box_port);
-	*p = (struct box_port){ .next = s->box_ports,
+	*p = (struct box_port){ .next = all->first,
 				.s = s,
 				.box = spec->box,
 				.action = action_id(a),
@@ -339,7 +351,7 @@ static struct box_port *box_port_of(struct super *s, const struct action *a, str
 		port_free(p);
 		return NULL;
 	}
-	s->box_ports = p;
+	all->first = p;
 	return p;
 }
 

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "sessions/box_folder.h"
+#include "supervisor/core/parts.h"
 #include "supervisor/box/super_box.h"
 #include "base/fd.h"
 #include "base/paths.h"
@@ -24,7 +25,8 @@ struct box_rubbish {
 };
 
 struct box_states {
-	struct super *s;
+	struct super *s;   /* NULL: not there */
+	char *dir;	   /* of all of them */
 	uint64_t ids_from; /* states of sandboxes before this event may lie under their names */
 	struct box_rubbish *first, **last;
 	struct box_rubbish *running;
@@ -34,6 +36,12 @@ struct box_states {
 	size_t nr_stays, cap_stays;
 	bool keep; /* beyond the end of the session */
 };
+
+static struct box_states *box_states_of(const struct super *s)
+{
+	static const struct super_part part = { sizeof(struct box_states), NULL };
+	return super_part(s, &part);
+}
 
 /* Reads FOLDER/.ids, or makes it. A directory of a resumed session without this file uses names. */
 static int read_ids_from(struct box_states *b, const char *folder, bool was_there, struct err *err)
@@ -57,21 +65,23 @@ int box_state_init(struct super *s, struct err *err)
 	bool was_there = access(folder, F_OK) == 0;
 	if (box_folder_take(folder, record_path(s->record), err) < 0)
 		return err_wrap(err, "can't keep sandboxes");
-	struct box_states *b = NEW(struct box_states);
-	*b = (struct box_states){ .s = s };
-	b->last = &b->first;
-	s->states = b;
-	s->state_dir = mem_strdup(folder);
-	s->box_observer->clear(s->state_dir);
+	struct box_states *b = box_states_of(s);
+	*b = (struct box_states){ .s = s, .last = &b->first, .dir = mem_strdup(folder) };
+	s->box_observer->clear(b->dir);
 	return read_ids_from(b, folder, was_there, err);
+}
+
+const char *box_state_root(const struct super *s)
+{
+	return box_states_of(s)->dir;
 }
 
 char *box_state_dir(const struct super *s, uint64_t id, const char *name)
 {
-	CLEANUP(free_ptr) char *own = mem_printf("%s/#%" PRIu64, s->state_dir, id);
-	CLEANUP(free_ptr) char *named = path_join(s->state_dir, name);
-	bool by_name =
-		id < s->states->ids_from && access(own, F_OK) < 0 && access(named, F_OK) == 0;
+	const struct box_states *b = box_states_of(s);
+	CLEANUP(free_ptr) char *own = mem_printf("%s/#%" PRIu64, b->dir, id);
+	CLEANUP(free_ptr) char *named = path_join(b->dir, name);
+	bool by_name = id < b->ids_from && access(own, F_OK) < 0 && access(named, F_OK) == 0;
 	return take(by_name ? &named : &own);
 }
 
@@ -84,7 +94,7 @@ uint64_t box_state_owner(uint64_t seq, const json_t *open)
 
 void box_state_stays(struct super *s, uint64_t id)
 {
-	struct box_states *b = s->states;
+	struct box_states *b = box_states_of(s);
 	if (box_state_may_continue(s, id))
 		return;
 	GROW(b->stays, b->nr_stays, b->cap_stays);
@@ -93,8 +103,9 @@ void box_state_stays(struct super *s, uint64_t id)
 
 bool box_state_may_continue(const struct super *s, uint64_t id)
 {
-	for (size_t i = 0; i < s->states->nr_stays; i++)
-		if (s->states->stays[i] == id)
+	const struct box_states *b = box_states_of(s);
+	for (size_t i = 0; i < b->nr_stays; i++)
+		if (b->stays[i] == id)
 			return true;
 	return false;
 }
@@ -145,9 +156,10 @@ static void next_rubbish(struct box_states *b)
 
 void box_state_sweep(struct super *s, uint64_t seq)
 {
-	if (seq > s->states->durable)
-		s->states->durable = seq;
-	next_rubbish(s->states);
+	struct box_states *b = box_states_of(s);
+	if (seq > b->durable)
+		b->durable = seq;
+	next_rubbish(b);
 }
 
 static void all_durable(void *self)
@@ -174,7 +186,7 @@ static void sweep_late(void *self)
 
 void box_state_leave(struct super *s, char *dir)
 {
-	struct box_states *b = s->states;
+	struct box_states *b = box_states_of(s);
 	struct box_rubbish *r = NEW(struct box_rubbish);
 	*r = (struct box_rubbish){ .of = b, .dir = dir, .seq = record_head(s->record) };
 	*b->last = r;
@@ -187,7 +199,7 @@ void box_state_leave(struct super *s, char *dir)
 
 void box_state_clear(struct super *s, uint64_t id)
 {
-	char *own = mem_printf("%s/#%" PRIu64, s->state_dir, id);
+	char *own = mem_printf("%s/#%" PRIu64, box_states_of(s)->dir, id);
 	if (access(own, F_OK) == 0 && !remote_orphans_left(own))
 		box_state_leave(s, own);
 	else
@@ -196,27 +208,27 @@ void box_state_clear(struct super *s, uint64_t id)
 
 void box_state_keep(struct super *s)
 {
-	s->states->keep = true;
+	box_states_of(s)->keep = true;
 }
 
 void box_state_end(struct super *s)
 {
-	struct box_states *b = take(&s->states);
+	struct box_states *b = box_states_of(s);
 	struct err err = ERR_INIT;
-	if (!b)
+	if (!b->s)
 		return;
-	bool keep = b->keep || s->keep_boxes;
 	loop_timer_free(&b->timer);
 	if (s->record)
 		record_barrier_forget(s->record, b);
 	for (struct box_rubbish *r = b->first, *next; r; r = next) {
 		next = r->next;
-		if (keep && dir_remove(r->dir, &err) < 0)
+		if (b->keep && dir_remove(r->dir, &err) < 0)
 			fprintf(stderr, "sandglass: %s\n", err.text);
 		rubbish_free(r);
 	}
-	if (!keep && s->state_dir && dir_remove(s->state_dir, &err) < 0)
+	if (!b->keep && dir_remove(b->dir, &err) < 0)
 		fprintf(stderr, "sandglass: %s\n", err.text);
 	free(b->stays);
-	free(b);
+	free(b->dir);
+	*b = (struct box_states){ 0 };
 }

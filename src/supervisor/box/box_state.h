@@ -16,6 +16,8 @@
 
 /* The directory of the session, whose supervisor this is. */
 NODISCARD int box_state_init(struct super *s, struct err *err);
+/* The directory of all states of the session. Borrowed. */
+const char *box_state_root(const struct super *s);
 /* The state of the sandbox @id, which had @name. Returns owned. */
 char *box_state_dir(const struct super *s, uint64_t id, const char *name);
 /* The owner of the state of a sandbox with this box.open, the event @seq. */
@@ -28,7 +30,8 @@ bool box_state_may_continue(const struct super *s, uint64_t id);
 void box_state_leave(struct super *s, char *dir);
 /* The sandbox that had the state of @id had been closed before the session was resumed. */
 void box_state_clear(struct super *s, uint64_t id);
-/* Files of a sandbox are in no snapshot: its directory on disk stays when the session ends. */
+/* A sandbox is kept, or its files are in no snapshot: the directory on disk stays when the session
+ * ends. */
 void box_state_keep(struct super *s);
 /* Everything up to @seq is on the disk, and no sandbox is being opened. */
 void box_state_sweep(struct super *s, uint64_t seq);

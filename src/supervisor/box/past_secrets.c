@@ -7,6 +7,7 @@
 #include "sandbox/notice.h"
 #include "sandbox/view/masks.h"
 #include "sandbox/view/past_names.h"
+#include "supervisor/core/parts.h"
 #include "supervisor/box/notices.h"
 
 enum { PAST_AGAIN_US = 300000000, PAST_END_US = 300000 };
@@ -94,14 +95,25 @@ static void past_secrets_done(void *self)
 	super_maybe_finish(s);
 }
 
+struct past_session {
+	struct past_secrets *first;
+};
+
+static struct past_session *past_session_of(const struct super *s)
+{
+	static const struct super_part part = { sizeof(struct past_session), NULL };
+	return super_part(s, &part);
+}
+
 static struct past_secrets *past_of(struct super *s, const char *dir)
 {
-	for (struct past_secrets *p = s->past; p; p = p->next)
+	struct past_session *all = past_session_of(s);
+	for (struct past_secrets *p = all->first; p; p = p->next)
 		if (!strcmp(p->dir, dir))
 			return p;
 	struct past_secrets *p = NEW(struct past_secrets);
-	*p = (struct past_secrets){ .s = s, .next = s->past, .dir = mem_strdup(dir) };
-	s->past = p;
+	*p = (struct past_secrets){ .s = s, .next = all->first, .dir = mem_strdup(dir) };
+	all->first = p;
 	return p;
 }
 
@@ -142,9 +154,10 @@ void past_secrets_begin(struct super *s, uint64_t box, const struct box_opts *o)
 
 void past_secrets_release(struct super *s)
 {
-	while (s->past) {
-		struct past_secrets *p = s->past;
-		s->past = p->next;
+	struct past_session *all = past_session_of(s);
+	while (all->first) {
+		struct past_secrets *p = all->first;
+		all->first = p->next;
 		for (size_t i = 0; i < p->nr; i++)
 			past_box_release(&p->wait[i]);
 		free(p->wait);

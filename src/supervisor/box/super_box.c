@@ -1,4 +1,5 @@
 #include "supervisor/box/past_secrets.h"
+#include "supervisor/core/parts.h"
 #include "supervisor/box/super_box.h"
 
 #include <stdarg.h>
@@ -55,6 +56,16 @@ struct super_box {
 	uint64_t fork_from, fork_n; /* its files are to become those of another box */
 };
 
+struct super_boxes {
+	struct super_box *first;
+};
+
+static struct super_boxes *super_boxes_of(const struct super *s)
+{
+	static const struct super_part part = { sizeof(struct super_boxes), NULL };
+	return super_part(s, &part);
+}
+
 int super_box_init(struct super *s, struct err *err)
 {
 	return box_state_init(s, err);
@@ -62,7 +73,7 @@ int super_box_init(struct super *s, struct err *err)
 
 static struct super_box *super_box_find(struct super *s, uint64_t id)
 {
-	for (struct super_box *b = s->box; b; b = b->next)
+	for (struct super_box *b = super_boxes_of(s)->first; b; b = b->next)
 		if (b->id == id)
 			return b;
 	return NULL;
@@ -70,7 +81,7 @@ static struct super_box *super_box_find(struct super *s, uint64_t id)
 
 static void super_box_drop(struct super *s, struct super_box *b)
 {
-	for (struct super_box **p = &s->box; *p; p = &(*p)->next)
+	for (struct super_box **p = &super_boxes_of(s)->first; *p; p = &(*p)->next)
 		if (*p == b) {
 			*p = b->next;
 			break;
@@ -90,8 +101,9 @@ static void super_box_drop(struct super *s, struct super_box *b)
 
 void super_box_release(struct super *s)
 {
-	while (s->box)
-		super_box_drop(s, s->box);
+	struct super_boxes *all = super_boxes_of(s);
+	while (all->first)
+		super_box_drop(s, all->first);
 	past_secrets_release(s);
 	box_state_end(s);
 }
@@ -99,7 +111,7 @@ void super_box_release(struct super *s)
 json_t *super_box_proxy_usage(struct super *s, const char *key)
 {
 	json_t *sum = json_object();
-	for (struct super_box *b = s->box; b; b = b->next)
+	for (struct super_box *b = super_boxes_of(s)->first; b; b = b->next)
 		proxies_usage(b->proxies, key, sum);
 	return sum;
 }
@@ -119,7 +131,7 @@ uint64_t super_box_allowed(struct super *s, uint64_t box, uint64_t agent, enum a
 
 bool super_box_busy(struct super *s)
 {
-	for (struct super_box *b = s->box; b; b = b->next)
+	for (struct super_box *b = super_boxes_of(s)->first; b; b = b->next)
 		if (b->trees && trees_busy(b->trees))
 			return true;
 	return false;
@@ -158,7 +170,7 @@ static int super_box_continued(struct super *s, const json_t *args, json_t *open
 		json_put_flag(open, "stays", true);
 	if (!owner)
 		return 0;
-	for (struct super_box *b = s->box; b; b = b->next)
+	for (struct super_box *b = super_boxes_of(s)->first; b; b = b->next)
 		if (b->owner == owner)
 			return err_set(err, ERR_BUSY, "the state of sandbox #%llu is in use",
 				       (unsigned long long)owner);
@@ -195,8 +207,9 @@ static struct super_box *box_begin(struct super *s, const struct driver *d, cons
 	b->owner = o.o.state && (o.o.was || !o.o.fork_box) ? (uint64_t)o.o.state : b->id;
 	if (b->stays)
 		box_state_stays(s, b->owner);
-	b->next = s->box;
-	s->box = b;
+	struct super_boxes *all = super_boxes_of(s);
+	b->next = all->first;
+	all->first = b;
 	if (o.o.net)
 		b->net = net_new(s, b->id, o.o.host, o.o.nr_hosts);
 	if (json_array_size(o.o.proxies))
@@ -223,7 +236,7 @@ static bool open_already(struct call *c)
 static void cancel_opener(struct call *c)
 {
 	struct super *s = c->super;
-	for (struct super_box *b = s->box; b; b = b->next)
+	for (struct super_box *b = super_boxes_of(s)->first; b; b = b->next)
 		if (b->opener == c) {
 			b->opener = NULL;
 			super_box_close(s, b->id);
@@ -508,7 +521,8 @@ void super_box_opened(struct super *s, uint64_t box, json_t *result, const struc
 	struct box *b = boxes_get(s->boxes, box);
 	if (!b)
 		return;
-	s->keep_boxes |= boxes_opts(s->boxes, box)->keep;
+	if (boxes_opts(s->boxes, box)->keep)
+		box_state_keep(s);
 	gate_box(s->gate, box, super_box_wall_of(b), b->profile, sb->name);
 	warn_foreign(s, sb, result);
 	notices_tell(s, box, box, notices_of_ready(result));

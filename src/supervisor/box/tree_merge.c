@@ -423,7 +423,7 @@ static void merge_done(struct tree_op *op)
 	}
 	if (kind == EV_MERGE_DONE) {
 		tree_merge_keep_ref(t, m->body);
-		s->last_merge_seq = seq;
+		tree_merge_recorded(s, seq);
 	}
 	tree_op_answer(op, v);
 	merging_release(m);

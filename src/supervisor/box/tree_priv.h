@@ -119,6 +119,8 @@ json_t *trees_review_comments(struct trees *t); /* those since the last call; re
 /* Its sandbox closes: a later merge of several must still see what was rejected. */
 void trees_review_close(struct trees *t);
 void trees_review_free(struct trees *t);
+/* tree_undo_merge.c: @seq is a merge.done that was just written. */
+void tree_merge_recorded(struct super *s, uint64_t seq);
 bool tree_find_label(const struct trees *t, const char *label, uint64_t *seq_out);
 
 #endif

@@ -7,6 +7,7 @@
 
 #include "luahost/luahost.h"
 #include "record/record_event.h"
+#include "supervisor/core/parts.h"
 #include "supervisor/box/hostrun.h"
 #include "supervisor/box/tree_op.h"
 #include "sandbox/workspace/pick.h"
@@ -298,20 +299,38 @@ static size_t rejected_parts(const struct trees *t, const struct review *r)
 	return nr;
 }
 
+struct closed_reviews {
+	json_t *rejected; /* rejected parts of closed sandboxes, a number by id; NULL: none */
+};
+
+static void closed_reviews_release(void *object)
+{
+	struct closed_reviews *c = object;
+	json_decref(c->rejected);
+}
+
+static struct closed_reviews *closed_reviews_of(const struct super *s)
+{
+	static const struct super_part part = { sizeof(struct closed_reviews),
+						closed_reviews_release };
+	return super_part(s, &part);
+}
+
 void trees_review_close(struct trees *t)
 {
 	size_t nr = t->review ? rejected_parts(t, t->review) : 0;
 	CLEANUP(free_ptr) char *id = mem_printf("%" PRIu64, t->id);
-	if (nr && !t->s->rejected)
-		t->s->rejected = json_object();
+	struct closed_reviews *c = closed_reviews_of(t->s);
+	if (nr && !c->rejected)
+		c->rejected = json_object();
 	if (nr)
-		json_put_int(t->s->rejected, id, (int64_t)nr);
+		json_put_int(c->rejected, id, (int64_t)nr);
 }
 
 static size_t rejected_before(const struct super *s, uint64_t box)
 {
 	CLEANUP(free_ptr) char *id = mem_printf("%" PRIu64, box);
-	return (size_t)json_int(s->rejected, id, 0);
+	return (size_t)json_int(closed_reviews_of(s)->rejected, id, 0);
 }
 
 static size_t all_rejected_parts(struct super *s, const struct action_spec *spec, struct trees *t)

@@ -51,7 +51,7 @@ static uint64_t several_merge_record(struct tree_several *v, struct box_merge *b
 	b->objects = NULL;
 	uint64_t seq = record_objects(v->s->record, o, &ev);
 	if (kind == EV_MERGE_DONE)
-		v->s->last_merge_seq = seq;
+		tree_merge_recorded(v->s, seq);
 	return seq;
 }
 

@@ -6,6 +6,7 @@
 #include "record/read/session.h"
 #include "sessions/merge_recover.h"
 #include "sessions/undo_choice.h"
+#include "supervisor/core/parts.h"
 #include "supervisor/box/super_box.h"
 #include "supervisor/box/tree_intent.h"
 #include "supervisor/box/tree_op.h"
@@ -103,6 +104,22 @@ static json_t *undo_all(const struct undoing *u)
 	return all;
 }
 
+struct newest_merge {
+	uint64_t done;	 /* the merge.done that stands; 0: none in this run */
+	uint64_t undone; /* the merge.done that was undone in this run */
+};
+
+static struct newest_merge *newest_merge_of(const struct super *s)
+{
+	static const struct super_part part = { sizeof(struct newest_merge), NULL };
+	return super_part(s, &part);
+}
+
+void tree_merge_recorded(struct super *s, uint64_t seq)
+{
+	newest_merge_of(s)->done = seq;
+}
+
 static void undo_merge_done(void *self)
 {
 	struct undoing *u = self;
@@ -113,8 +130,8 @@ static void undo_merge_done(void *self)
 		record_append_json(s->record, EV_MERGE_UNDONE, u->rq.cause, 0, 0, 0,
 				   json_deep_copy(json_array_get(u->list, i)));
 	if (json_array_size(u->list)) {
-		s->last_merge_seq = u->newest;
-		s->last_undone_seq = u->undone;
+		newest_merge_of(s)->done = u->newest;
+		newest_merge_of(s)->undone = u->undone;
 	}
 	if (u->err.code == ERR_NONE && u->rollback)
 		undo_take_rollback(u);
@@ -139,9 +156,10 @@ uint64_t trees_undo_at(struct super *s)
 {
 	const struct trees *newest = newest_undo(s);
 	uint64_t at = newest ? newest->undo_done : 0;
-	if (s->last_merge_seq > at)
-		at = s->last_merge_seq;
-	return s->last_undone_seq > at ? s->last_undone_seq : at;
+	const struct newest_merge *m = newest_merge_of(s);
+	if (m->done > at)
+		at = m->done;
+	return m->undone > at ? m->undone : at;
 }
 
 /* The sandbox of whose last rollback @id is an event: the state before it, its snapshot, its

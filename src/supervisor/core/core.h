@@ -48,31 +48,20 @@ struct super {
 	/* super_policy.c: files that are being read, hosts that answer `when` */
 	struct policy_file *policies;
 	loop_fn *policies_ready;
-	/* super_box.c: what the session knows of its boxes besides src/sandbox */
-	struct super_box *box;
 	const struct box_observer *box_observer; /* super_box.h; never NULL */
 	/* super_box_snapshot, for those below it */
 	void (*box_snapshot)(struct super *s, uint64_t box, uint64_t action);
 	struct agent *agent;
 	size_t nr_agents, cap_agents;
-	struct dry_run *dry_runs;   /* dry_run.c */
-	struct repeat *repeat;	    /* repeat.c */
-	struct box_port *box_ports; /* box_port.c: listeners that lead into boxes */
-	struct call *calls;	    /* open calls of the script */
+	struct call *calls; /* open calls of the script */
 	uint64_t session_budget;
-	uint64_t start_seq;	   /* of session.start: the cause of events without another */
-	uint64_t last_merge_seq;   /* of the newest merge.done that stands; 0 = none in this run */
-	uint64_t last_undone_seq;  /* of the newest merge.done that was undone in this run */
-	struct resume *resume;	   /* of a session that broke off; NULL for a new one */
-	int background;		   /* threads that still work for boxes that may have gone */
-	bool keep_boxes;	   /* files of boxes stay: unmerged work, or keep was asked for */
-	char *state_dir;	   /* of this session's boxes */
-	struct box_states *states; /* box_state.c; NULL before it is made */
-	char *hold;		   /* the filter that `hold --on` brings back; may be NULL */
+	uint64_t start_seq;    /* of session.start: the cause of events without another */
+	struct resume *resume; /* of a session that broke off; NULL for a new one */
+	int background;	       /* threads that still work for boxes that may have gone */
+	char *hold;	       /* the filter that `hold --on` brings back; may be NULL */
 	struct loop_timer *end_timer;
 	size_t nr_people; /* who are attached, stay and may decide */
 	struct loop_signal *sig[3];
-	struct past_secrets *past; /* past_secrets.c: names found in repositories; may be NULL */
 	enum record_state record_state;
 	char *record_why;
 	struct loop_timer *unwind_timer;
@@ -83,7 +72,6 @@ struct super {
 	bool person_needed; /* no_input, and an approval was required: exit status 8 */
 	int status;	    /* exit status */
 	char *why;	    /* one line with it; may be NULL */
-	json_t *rejected;   /* rejected parts of closed sandboxes, a number by id; NULL: none */
 };
 
 struct agent *super_agent(struct super *s, uint64_t id); /* NULL when unknown */

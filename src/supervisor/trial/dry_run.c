@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "supervisor/box/box_state.h"
+#include "supervisor/core/parts.h"
 #include "supervisor/trial/dry_run_priv.h"
 #include "base/fd.h"
 #include "base/paths.h"
@@ -70,10 +72,20 @@ void dry_runs_clear(const char *state_dir)
 
 /* --- the list --- */
 
-static struct dry_run *dry_run_of_action(const struct super *s, uint64_t action)
+struct dry_runs {
+	struct dry_run *first;
+};
+
+static struct dry_runs *dry_runs_of(const struct super *s)
+{
+	static const struct super_part part = { sizeof(struct dry_runs), NULL };
+	return super_part(s, &part);
+}
+
+struct dry_run *dry_run_of_action(const struct super *s, uint64_t action)
 {
 	struct dry_run *found = NULL;
-	for (struct dry_run *p = s->dry_runs; p; p = p->next)
+	for (struct dry_run *p = dry_runs_of(s)->first; p; p = p->next)
 		if (p->action == action && (!found || p->seq > found->seq))
 			found = p;
 	return found;
@@ -87,7 +99,7 @@ const json_t *dry_run_hosts(const struct super *s, uint64_t action)
 
 static void dry_run_free(struct dry_run *p)
 {
-	for (struct dry_run **at = &p->s->dry_runs; *at; at = &(*at)->next)
+	for (struct dry_run **at = &dry_runs_of(p->s)->first; *at; at = &(*at)->next)
 		if (*at == p) {
 			*at = p->next;
 			break;
@@ -479,9 +491,9 @@ int dry_run_begin(const struct tree_request *rq, uint64_t id, struct err *err)
 	name_layers(p);
 	p->seq = record_started(p);
 	CLEANUP(free_ptr) char *name = mem_printf(".preview-%" PRIu64, p->seq);
-	p->dir = path_join(s->state_dir, name);
-	p->next = s->dry_runs;
-	s->dry_runs = p;
+	p->dir = path_join(box_state_root(s), name);
+	p->next = dry_runs_of(s)->first;
+	dry_runs_of(s)->first = p;
 	s->background++;
 	record_barrier(s->record, p->seq, dry_run_on_barrier, p);
 	return 0;
@@ -491,7 +503,7 @@ int dry_run_begin(const struct tree_request *rq, uint64_t id, struct err *err)
 
 void dry_run_unheld(struct super *s, uint64_t action)
 {
-	for (struct dry_run *p = s->dry_runs, *next; p; p = next) {
+	for (struct dry_run *p = dry_runs_of(s)->first, *next; p; p = next) {
 		next = p->next;
 		if (p->action != action || p->promoting)
 			continue;
@@ -504,7 +516,7 @@ void dry_run_unheld(struct super *s, uint64_t action)
 
 void dry_run_box_gone(struct super *s, uint64_t box)
 {
-	for (struct dry_run *p = s->dry_runs, *next; p; p = next) {
+	for (struct dry_run *p = dry_runs_of(s)->first, *next; p; p = next) {
 		next = p->next;
 		if (p->box != box)
 			continue;
@@ -519,15 +531,16 @@ void dry_run_box_gone(struct super *s, uint64_t box)
 
 void dry_runs_stop(struct super *s)
 {
-	for (struct dry_run *p = s->dry_runs; p; p = p->next)
+	for (struct dry_run *p = dry_runs_of(s)->first; p; p = p->next)
 		if (p->stage != DRY_RUN_OVER)
 			dry_run_cut(p);
 }
 
 void dry_runs_free(struct super *s)
 {
-	while (s->dry_runs) {
-		struct dry_run *p = s->dry_runs;
+	struct dry_runs *all = dry_runs_of(s);
+	while (all->first) {
+		struct dry_run *p = all->first;
 		struct err err = ERR_INIT;
 		record_barrier_forget(s->record, p);
 		loop_timer_free(&p->timer);

@@ -245,10 +245,7 @@ int dry_run_apply(const struct tree_request *rq, uint64_t id, const char *messag
 {
 	struct super *s = rq->s;
 	const struct action *a = gate_action(s->gate, id);
-	struct dry_run *p = NULL;
-	for (struct dry_run *q = s->dry_runs; q; q = q->next)
-		if (q->action == id && (!p || q->seq > p->seq))
-			p = q;
+	struct dry_run *p = dry_run_of_action(s, id);
 	if (!a || action_state(a) != ACTION_HELD)
 		return err_set(err, ERR_NOENT, "action #%" PRIu64 " is not a pending approval", id);
 	if (!p)

@@ -82,6 +82,7 @@ struct dry_run {
 void dry_run_open(struct dry_run *p); /* the box is frozen */
 void dry_run_cut(struct dry_run *p);  /* the run is to end now */
 /* dry_run.c */
+struct dry_run *dry_run_of_action(const struct super *s, uint64_t action); /* newest; or NULL */
 void dry_run_closed(struct dry_run *p);		       /* the second box has gone, or never was */
 void dry_run_drop(struct dry_run *p, const char *why); /* it can't be applied now; frees it */
 /* dry_run_hash.c: H of the files of @t as they are, /home/agent included. Worker. */

@@ -5,13 +5,32 @@
 #include <string.h>
 
 #include "supervisor/box/file_mtimes.h"
+#include "supervisor/core/parts.h"
 #include "supervisor/trial/repeat_priv.h"
 #include "supervisor/box/super_box.h"
 #include "base/fd.h"
 
+struct repeats {
+	struct repeat *first;
+};
+
+static struct repeats *repeats_of(const struct super *s)
+{
+	static const struct super_part part = { sizeof(struct repeats), NULL };
+	return super_part(s, &part);
+}
+
+const struct repeat *repeat_of_action(const struct super *s, uint64_t action)
+{
+	for (const struct repeat *r = repeats_of(s)->first; r; r = r->next)
+		if (r->action == action)
+			return r;
+	return NULL;
+}
+
 static void repeat_free(struct repeat *r)
 {
-	for (struct repeat **at = &r->s->repeat; *at; at = &(*at)->next)
+	for (struct repeat **at = &repeats_of(r->s)->first; *at; at = &(*at)->next)
 		if (*at == r) {
 			*at = r->next;
 			break;
@@ -25,9 +44,10 @@ static void repeat_free(struct repeat *r)
 
 void repeats_free(struct super *s)
 {
-	while (s->repeat) {
-		record_barrier_forget(s->record, s->repeat);
-		repeat_free(s->repeat);
+	struct repeats *all = repeats_of(s);
+	while (all->first) {
+		record_barrier_forget(s->record, all->first);
+		repeat_free(all->first);
 	}
 }
 
@@ -93,7 +113,7 @@ static void repeat_fail(struct repeat *r, const struct err *err)
 
 static struct repeat *of_box(struct super *s, uint64_t box)
 {
-	for (struct repeat *r = s->repeat; r; r = r->next)
+	for (struct repeat *r = repeats_of(s)->first; r; r = r->next)
 		if (r->box == box)
 			return r;
 	return NULL;
@@ -308,8 +328,8 @@ int repeat_begin(const struct tree_request *rq, const struct repeat_want *w, str
 			      .keep = w->keep,
 			      .now = w->now,
 			      .end_session = w->end };
-	r->next = s->repeat;
-	s->repeat = r;
+	r->next = repeats_of(s)->first;
+	repeats_of(s)->first = r;
 	if (origin_read(&r->o, w->from ? w->from : record_path(s->record), w->action, w->now, err) <
 	    0) {
 		repeat_free(r);

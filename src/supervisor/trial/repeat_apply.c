@@ -238,10 +238,9 @@ static int repeat_apply_look(struct repeat_apply *p, struct err *err)
 	bool changed = false;
 	for (size_t i = 0; i < p->o.nr_layers; i++)
 		changed |= p->o.layer[i].after != 0;
-	for (const struct repeat *r = s->repeat; r; r = r->next)
-		if (r->action == p->again)
-			return err_set(err, ERR_BUSY,
-				       "the comparison of #%" PRIu64 " is still running", p->again);
+	if (repeat_of_action(s, p->again))
+		return err_set(err, ERR_BUSY, "the comparison of #%" PRIu64 " is still running",
+			       p->again);
 	if (strcmp(json_str(origin, "session", ""), record_id(s->record)) != 0)
 		return err_set(err, ERR_UNSUPPORTED,
 			       "#%" PRIu64

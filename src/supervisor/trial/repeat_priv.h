@@ -48,6 +48,8 @@ struct repeat {
 	struct err err;
 };
 
+/* One whose comparison still runs; NULL: none. */
+const struct repeat *repeat_of_action(const struct super *s, uint64_t action);
 /* Worker: fills r->result (body of redo.ended) from both records. */
 void repeat_compare(struct repeat *r, struct trees *t, struct err *err);
 
