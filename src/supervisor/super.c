@@ -13,6 +13,7 @@
 #include "base/exit.h"
 #include "sessions/index_background.h"
 #include "hosted/hosted_plugin.h"
+#include "supervisor/people/ask.h"
 #include "supervisor/people/unattended.h"
 #include "inside/proxy.h"
 #include "inside/tls_end.h"
@@ -44,6 +45,20 @@
 #include "sandbox/process/process.h"
 
 enum { END_GRACE_MS = 15000, UNWIND_MS = 5000, WARM_BOXES = 1, DRAIN_US = 3000000 };
+
+static void super_own_release(void *object)
+{
+	struct super_own *own = object;
+	filter_free(&own->notify_when);
+	free(own->record_why);
+	free(own->hold);
+}
+
+struct super_own *super_own(const struct super *s)
+{
+	static const struct super_part part = { sizeof(struct super_own), super_own_release };
+	return super_part(s, &part);
+}
 
 /* --- agents --- */
 
@@ -105,9 +120,10 @@ static void super_on_head(void *self, uint64_t seq)
 static void super_on_state(void *self, enum record_state state, const char *why)
 {
 	struct super *s = self;
-	s->record_state = state;
-	free(s->record_why);
-	s->record_why = why ? mem_strdup(why) : NULL;
+	struct super_own *own = super_own(s);
+	own->record_state = state;
+	free(own->record_why);
+	own->record_why = why ? mem_strdup(why) : NULL;
 	super_changed(s);
 	if (state == RECORD_DEAD) {
 		boxes_freeze(s->boxes, 0, true, s->start_seq);
@@ -122,6 +138,7 @@ static const struct record_ops record_ops = { .on_head = super_on_head,
 static void on_held(void *self, uint64_t action, bool held)
 {
 	struct super *s = self;
+	struct super_own *own = super_own(s);
 	struct action *a = gate_action(s->gate, action);
 	if (held && a) {
 		const struct action_spec *spec = action_spec(a);
@@ -133,7 +150,8 @@ static void on_held(void *self, uint64_t action, bool held)
 					: spec->host	? spec->host
 					: spec->tool	? spec->tool
 							: "");
-		if (gate_waits(a) && (!s->notify_when || gate_finds(s->gate, s->notify_when, a)))
+		if (gate_waits(a) &&
+		    (!own->notify_when || gate_finds(s->gate, own->notify_when, a)))
 			super_held(s, action, text);
 		else
 			super_changed(s);
@@ -269,8 +287,9 @@ void super_end(struct super *s, int status, const char *fmt, ...)
 	loop_defer(s->loop, drop_here, s);
 	for (size_t i = boxes_count(s->boxes); i > 0; i--)
 		super_box_close(s, boxes_at(s->boxes, i - 1));
-	s->end_timer = loop_timer_new(s->loop, end_timeout, s);
-	loop_timer_set(s->end_timer, END_GRACE_MS, 0);
+	struct super_own *own = super_own(s);
+	own->end_timer = loop_timer_new(s->loop, end_timeout, s);
+	loop_timer_set(own->end_timer, END_GRACE_MS, 0);
 	super_maybe_finish(s);
 }
 
@@ -287,7 +306,7 @@ static int super_status_of(struct super *s, const json_t *end)
 	int status = (int)json_int(end, "code", 0);
 	if (status == 0)
 		return EXIT_DONE;
-	if (s->person_needed || gate_person_missed(s->gate))
+	if (ask_missed_person(s) || gate_person_missed(s->gate))
 		return EXIT_PERSON;
 	const char *code = json_str(json_object_get(end, "err"), "code", NULL);
 	for (size_t i = 0; code && i < ARRAY_LEN(known); i++)
@@ -299,10 +318,11 @@ static int super_status_of(struct super *s, const json_t *end)
 static void script_ended(void *self, const json_t *end, const struct err *died)
 {
 	struct super *s = self;
-	if (s->signalled)
-		super_end(s, 128 + s->signalled, "stopped by %s",
-			  s->signalled == SIGINT ? "Ctrl-C" : "SIGTERM");
-	else if (s->stopped)
+	struct super_own *own = super_own(s);
+	if (own->signalled)
+		super_end(s, 128 + own->signalled, "stopped by %s",
+			  own->signalled == SIGINT ? "Ctrl-C" : "SIGTERM");
+	else if (own->stopped)
 		super_end(s, EXIT_TERM, "stopped by a user");
 	else if (end)
 		super_end(s, super_status_of(s, end), "%s", json_str(end, "why", ""));
@@ -315,31 +335,34 @@ static const struct host_ops script_ops = { .on_end = script_ended, .on_idle = s
 static void unwind_timeout(void *self)
 {
 	struct super *s = self;
-	super_end(s, s->signalled ? 128 + s->signalled : EXIT_TERM,
+	int signalled = super_own(s)->signalled;
+	super_end(s, signalled ? 128 + signalled : EXIT_TERM,
 		  "stopped; the script did not unwind in time");
 }
 
 void super_stop(struct super *s, bool now, const char *why)
 {
-	s->stopped = true;
+	struct super_own *own = super_own(s);
+	own->stopped = true;
 	if (now || !s->host) {
 		super_end(s, EXIT_TERM, "%s", why);
 		return;
 	}
 	super_cancel_open(s, why); /* also what waits for a user, so that the script can unwind */
 	luahost_stop(s->host, 0, why);
-	if (!s->unwind_timer)
-		s->unwind_timer = loop_timer_new(s->loop, unwind_timeout, s);
-	loop_timer_set(s->unwind_timer, UNWIND_MS, 0);
+	if (!own->unwind_timer)
+		own->unwind_timer = loop_timer_new(s->loop, unwind_timeout, s);
+	loop_timer_set(own->unwind_timer, UNWIND_MS, 0);
 }
 
 static void super_on_signal(void *self, int signo)
 {
 	struct super *s = self;
+	struct super_own *own = super_own(s);
 	if (s->ending)
 		return;
-	bool again = s->signalled != 0;
-	s->signalled = signo == SIGHUP ? SIGTERM : signo;
+	bool again = own->signalled != 0;
+	own->signalled = signo == SIGHUP ? SIGTERM : signo;
 	super_stop(s, again, "stopped by a signal");
 }
 
@@ -408,6 +431,7 @@ static int open_record(struct super *s, struct err *err)
 /* Returns an exit status, 0 when all is there. */
 static int super_compose(struct super *s, struct err *err)
 {
+	struct super_own *own = super_own(s);
 	const struct super_opts *o = s->opts;
 	static const int signals[] = { SIGINT, SIGTERM, SIGHUP };
 	const struct gate_ops gate_ops = { .snapshot = super_on_snapshot,
@@ -439,7 +463,7 @@ static int super_compose(struct super *s, struct err *err)
 		return EXIT_SCRIPT;
 	if (models_open(&s->models, s, err) < 0)
 		return EXIT_SCRIPT;
-	if (hosted_plugin_open(&s->rent, s, err) < 0)
+	if (hosted_plugin_open(&own->rent, s, err) < 0)
 		return EXIT_SANDBOX;
 	s->start_seq = record_head(s->record);
 	s->gate = gate_new(s->loop, s->record, &gate_ops);
@@ -457,7 +481,7 @@ static int super_compose(struct super *s, struct err *err)
 	if (super_listen(s, err) < 0 || super_share(s, err) < 0)
 		return EXIT_UNSUCCESSFUL;
 	for (size_t i = 0; i < ARRAY_LEN(signals); i++)
-		s->sig[i] = loop_signal_new(s->loop, signals[i], super_on_signal, s);
+		own->sig[i] = loop_signal_new(s->loop, signals[i], super_on_signal, s);
 	return 0;
 }
 
@@ -498,9 +522,10 @@ static void close_record(struct super *s, json_t *end)
 /* true: nothing is left that waits on the loop. */
 static bool super_release(struct super *s)
 {
+	struct super_own *own = super_own(s);
 	/* a box did not close in time: no more turns of the loop */
 	bool stuck = s->boxes && boxes_count(s->boxes);
-	hosted_plugin_ways_end(s->rent);
+	hosted_plugin_ways_end(own->rent);
 	dry_runs_free(s);
 	repeats_free(s);
 	disk_space_free(s);
@@ -523,7 +548,7 @@ static bool super_release(struct super *s)
 	gate_free(&s->gate);
 	/* sources of late events are freed before the recorder */
 	models_free(&s->models);
-	hosted_plugin_free(&s->rent);
+	hosted_plugin_free(&own->rent);
 	mcp_inbox_free(s);
 	box_ports_gone(s, 0);
 	mcp_hub_free(s);
@@ -534,27 +559,24 @@ static bool super_release(struct super *s)
 		json_put_flag(end, "ok", s->status == EXIT_DONE);
 		json_put_int(end, "status", s->status);
 		json_put_str(end, "why", s->why);
-		if (s->record_state == RECORD_DEAD) {
+		if (own->record_state == RECORD_DEAD) {
 			json_decref(end);
 			record_abandon(&s->record);
 		} else {
 			close_record(s, end);
 		}
 	}
-	filter_free(&s->notify_when);
 	vault_free(&s->vault);
 	stuck = stuck || !drain_pool(s);
 	launcher_stop(&s->launcher);
-	loop_timer_free(&s->end_timer);
-	loop_timer_free(&s->unwind_timer);
-	for (size_t i = 0; i < ARRAY_LEN(s->sig); i++)
-		loop_signal_free(&s->sig[i]);
+	loop_timer_free(&own->end_timer);
+	loop_timer_free(&own->unwind_timer);
+	for (size_t i = 0; i < ARRAY_LEN(own->sig); i++)
+		loop_signal_free(&own->sig[i]);
 	for (size_t i = 0; i < s->nr_agents; i++)
 		free(s->agent[i].name);
 	free(s->agent);
 	resume_free(&s->resume);
-	free(s->record_why);
-	free(s->hold);
 	return !stuck;
 }
 

@@ -174,6 +174,7 @@ static int cmd_say(struct ask_for *a, json_t *out, struct err *err)
 static int cmd_hold(struct ask_for *a, json_t *out, struct err *err)
 {
 	struct super *s = a->s;
+	struct super_own *own = super_own(s);
 	CLEANUP(buf_release) struct buf filter = BUF_INIT;
 	int rc = 0;
 	for (size_t i = 0; command_args_word(a, i); i++)
@@ -181,12 +182,12 @@ static int cmd_hold(struct ask_for *a, json_t *out, struct err *err)
 	if (command_has(a->line, "off")) {
 		rc = gate_hold(s->gate, "", a->rq->who, err);
 	} else if (command_has(a->line, "on")) {
-		rc = gate_hold(s->gate, s->hold ? s->hold : "", a->rq->who, err);
+		rc = gate_hold(s->gate, own->hold ? own->hold : "", a->rq->who, err);
 	} else if (filter.len || command_has(a->line, "clear")) {
 		rc = gate_hold(s->gate, buf_cstr(&filter), a->rq->who, err);
 		if (rc == 0) {
-			free(s->hold); /* so that --on can bring it back after --off */
-			s->hold = mem_strdup(buf_cstr(&filter));
+			free(own->hold); /* so that --on can bring it back after --off */
+			own->hold = mem_strdup(buf_cstr(&filter));
 		}
 	}
 	CLEANUP(json_release) json_t *state = gate_state(s->gate);
@@ -273,9 +274,10 @@ static json_t *super_cmd_state_of(void *self)
 	struct super *s = self;
 	json_t *st = s->gate ? gate_state(s->gate) : json_object();
 	json_put(st, "asks", ask_pending(s));
-	if (s->record_state != RECORD_OK) {
-		json_put_str(st, "record", s->record_state == RECORD_DEAD ? "dead" : "stalled");
-		json_put_str(st, "record_why", s->record_why);
+	const struct super_own *own = super_own(s);
+	if (own->record_state != RECORD_OK) {
+		json_put_str(st, "record", own->record_state == RECORD_DEAD ? "dead" : "stalled");
+		json_put_str(st, "record_why", own->record_why);
 	}
 	json_t *boxes = json_array();
 	for (size_t i = 0; boxes_at(s->boxes, i); i++) {
@@ -454,10 +456,8 @@ static uint64_t super_cmd_keep(void *self, enum event_kind kind, json_t *body)
 
 static void super_cmd_clients(void *self, size_t nr)
 {
-	struct super *s = self;
-	s->nr_clients = nr;
 	if (!nr)
-		operator_inputs_left(s);
+		operator_inputs_left(self);
 }
 
 static void super_cmd_people(void *self, size_t nr)

@@ -126,9 +126,10 @@ void super_options_apply(struct super *s)
 		gate_pause(s->gate, 0, who);
 	if (check_model(s, &err) < 0)
 		super_end(s, EXIT_SCRIPT, "%s", err.text);
+	struct super_own *own = super_own(s);
 	if (o->notify_when &&
-	    (filter_parse(&s->notify_when, o->notify_when, NULL, NULL, &err) < 0 ||
-	     filter_known_before(s->notify_when, &err) < 0))
+	    (filter_parse(&own->notify_when, o->notify_when, NULL, NULL, &err) < 0 ||
+	     filter_known_before(own->notify_when, &err) < 0))
 		super_end(s, EXIT_SCRIPT, "notify.when: %s", err.text);
 	if (o->hold && gate_hold(s->gate, o->hold, who, &err) < 0)
 		super_end(s, EXIT_USAGE, "--hold: %s", err.text);

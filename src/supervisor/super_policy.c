@@ -9,6 +9,7 @@
 #include "luahost/luahost.h"
 #include "base/exit.h"
 #include "luahost/library.h"
+#include "supervisor/core/parts.h"
 #include "supervisor/people/super_added.h"
 #include "secrets/trust.h"
 #include "base/fd.h"
@@ -26,6 +27,17 @@ struct policy_file {
 	bool read; /* its data has arrived */
 };
 
+struct policy_files {
+	struct policy_file *first; /* files that are being read, hosts that answer `when` */
+	loop_fn *ready;		   /* NULL: called, or not asked for */
+};
+
+static struct policy_files *policy_files_of(const struct super *s)
+{
+	static const struct super_part part = { sizeof(struct policy_files), NULL };
+	return super_part(s, &part);
+}
+
 /* Publishing goes through the user's own git with his keys: always a question, whatever else is
  * allowed. */
 static const char super_policy_built_in[] =
@@ -35,7 +47,7 @@ static const char super_policy_built_in[] =
 static void super_policy_when(void *self, uint64_t ticket, const char *file, int line, json_t *act)
 {
 	struct super *s = self;
-	for (struct policy_file *p = s->policies; p; p = p->next)
+	for (struct policy_file *p = policy_files_of(s)->first; p; p = p->next)
 		if (p->host && !strcmp(p->path, file)) {
 			luahost_judge(p->host, ticket, line, act);
 			return;
@@ -47,11 +59,10 @@ static void super_policy_when(void *self, uint64_t ticket, const char *file, int
 
 static void super_policy_maybe_ready(struct super *s)
 {
-	for (struct policy_file *p = s->policies; p; p = p->next)
+	for (struct policy_file *p = policy_files_of(s)->first; p; p = p->next)
 		if (!p->read)
 			return;
-	loop_fn *ready = s->policies_ready;
-	s->policies_ready = NULL;
+	loop_fn *ready = take(&policy_files_of(s)->ready);
 	if (ready && !s->ending)
 		ready(s);
 }
@@ -159,8 +170,8 @@ static int super_policy_add_file(struct super *s, const char *path, bool require
 	struct policy_file *p = NEW(struct policy_file);
 	p->super = s;
 	p->path = mem_strdup(path);
-	p->next = s->policies;
-	s->policies = p;
+	p->next = policy_files_of(s)->first;
+	policy_files_of(s)->first = p;
 	struct host_start st = { .mode = "policy",
 				 .name = p->path,
 				 .dir = slash ? dir : ".",
@@ -192,7 +203,7 @@ void policy_load(struct super *s, loop_fn *ready)
 		return;
 	}
 	gate_add_policy(s->gate, p);
-	s->policies_ready = ready;
+	policy_files_of(s)->ready = ready;
 	CLEANUP(free_ptr) char *user = paths_config("policy.lua");
 	int rc = super_policy_add_file(s, MACHINE_FILE, false, &err);
 	if (rc == 0)
@@ -212,9 +223,10 @@ void policy_load(struct super *s, loop_fn *ready)
 void policy_hosts_free(struct super *s)
 {
 	added_drop(s);
-	while (s->policies) {
-		struct policy_file *p = s->policies;
-		s->policies = p->next;
+	struct policy_files *all = policy_files_of(s);
+	while (all->first) {
+		struct policy_file *p = all->first;
+		all->first = p->next;
 		luahost_free(&p->host);
 		free(p->path);
 		free(p);

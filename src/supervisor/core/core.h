@@ -1,5 +1,5 @@
-/* Shared by all parts of a session: its agents, warnings, and end. Parts known to only one of
- * them are pointers here; each is declared by its owner. Loop thread only. */
+/* Shared by all parts of a session: its agents, warnings, and end. Data of one module only is not
+ * here but an object of that module (parts.h). Loop thread only. */
 #ifndef SUPERVISOR_CORE_CORE_H
 #define SUPERVISOR_CORE_CORE_H
 
@@ -34,20 +34,14 @@ struct super {
 	struct super_parts *parts; /* objects that modules keep (parts.h) */
 	struct record *record;
 	struct gate *gate;
-	struct filter *notify_when; /* NULL: of everything that is held */
-	struct vault *vault;	    /* secrets by name */
-	struct models *models;	    /* who answers for models */
+	struct vault *vault;   /* secrets by name */
+	struct models *models; /* who answers for models */
 	struct boxes *boxes;
-	struct rent *rent; /* src/hosted: plugins that rent out boxes */
 	struct launcher *launcher;
 	struct control_server *server;
-	size_t nr_clients; /* users attached now */
 	struct host *host; /* the script's */
 	/* what hosts ask of the session (luahost.h) */
 	const struct luahost_ops *host_calls;
-	/* super_policy.c: files that are being read, hosts that answer `when` */
-	struct policy_file *policies;
-	loop_fn *policies_ready;
 	const struct box_observer *box_observer; /* super_box.h; never NULL */
 	/* super_box_snapshot, for those below it */
 	void (*box_snapshot)(struct super *s, uint64_t box, uint64_t action);
@@ -58,20 +52,11 @@ struct super {
 	uint64_t start_seq;    /* of session.start: the cause of events without another */
 	struct resume *resume; /* of a session that broke off; NULL for a new one */
 	int background;	       /* threads that still work for boxes that may have gone */
-	char *hold;	       /* the filter that `hold --on` brings back; may be NULL */
-	struct loop_timer *end_timer;
-	size_t nr_people; /* who are attached, stay and may decide */
-	struct loop_signal *sig[3];
-	enum record_state record_state;
-	char *record_why;
-	struct loop_timer *unwind_timer;
-	int signalled; /* the signal that asked for the end */
-	bool stopped;  /* a user asked for the end */
+	size_t nr_people;      /* who are attached, stay and may decide */
 	/* the script has ended or was stopped: boxes close, then the loop stops */
 	bool ending;
-	bool person_needed; /* no_input, and an approval was required: exit status 8 */
-	int status;	    /* exit status */
-	char *why;	    /* one line with it; may be NULL */
+	int status; /* exit status */
+	char *why;  /* one line with it; may be NULL */
 };
 
 struct agent *super_agent(struct super *s, uint64_t id); /* NULL when unknown */

@@ -1,5 +1,6 @@
 #include "supervisor/people/ask.h"
 
+#include "supervisor/core/parts.h"
 #include "supervisor/core/notify_command.h"
 #include "supervisor/core/call.h"
 #include "luahost/answer_cache.h"
@@ -89,6 +90,21 @@ static uint64_t record_ask(struct call *c)
 				  c->agent ? c->agent : c->super->start_seq, c->agent, 0, 0, body);
 }
 
+struct asks {
+	bool missed; /* no_input, and an answer was required */
+};
+
+static struct asks *asks_of(const struct super *s)
+{
+	static const struct super_part part = { sizeof(struct asks), NULL };
+	return super_part(s, &part);
+}
+
+bool ask_missed_person(const struct super *s)
+{
+	return asks_of(s)->missed;
+}
+
 void ask_begin(struct call *c)
 {
 	struct super *s = c->super;
@@ -106,7 +122,7 @@ void ask_begin(struct call *c)
 			out_of_time(c);
 			return;
 		}
-		s->person_needed = true;
+		asks_of(s)->missed = true;
 		call_fail(c, "denied", "your answer is required, and --no-input was given", NULL,
 			  a->id, "no user can answer");
 		return;

@@ -12,5 +12,7 @@ NODISCARD int ask_answer(struct super *s, uint64_t id, const char *choice, json_
 			 json_t *who, struct err *err);
 /* [{"ask":id,"text":..,"choices":[..],...}]: what waits. Returns owned. */
 json_t *ask_pending(struct super *s);
+/* A question had no answer, since nobody is asked in this session. */
+bool ask_missed_person(const struct super *s);
 
 #endif
