@@ -35,42 +35,24 @@ static struct ws_store box_merge_store(struct box_merge *m)
 /* The same state of the same box has the same id: a second try finds what the first one did. */
 static void make_merge_id(struct box_merge *m)
 {
-	struct hash h;
-	CLEANUP(buf_release) struct buf hex = BUF_INIT, text = BUF_INIT;
+	CLEANUP(buf_release) struct buf text = BUF_INIT;
 	buf_printf(&text, "%s/%" PRIu64, session_id(m->read), m->box->id);
 	for (size_t i = 0; i < m->box->nr; i++)
 		buf_printf(&text, "#%" PRIu64, m->box->layer[i].seq);
 	/* each has a record of its own to be undone from */
 	buf_printf(&text, "/%zu", m->known->nr_merges + m->known->nr_recovered);
-	hash_of(text.data, text.len, &h);
-	hex_append(&hex, h.b, 8);
-	memcpy(m->id, hex.data, 16);
-	m->id[16] = 0;
+	merge_id_of(text.data, text.len, m->id);
 }
 
 static void release_plan(struct box_merge *m)
 {
-	for (size_t i = 0; i < m->nr; i++) {
-		ws_view_release(&m->view[i]);
-		merge_choices_release(&m->choice[i]);
-		agent_steps_release(&m->agent[i]);
-		agent_steps_within_release(&m->within[i]);
-	}
-	free(m->agent);
-	free(m->within);
-	free(m->refs);
-	free(m->view);
-	free(m->step);
-	free(m->choice);
+	for (size_t i = 0; i < m->nr; i++)
+		merge_layer_release(&m->layer[i]);
+	free(m->layer);
 	free(m->target);
 	free(m->message);
 	json_decref(m->taken);
-	m->agent = NULL;
-	m->within = NULL;
-	m->refs = NULL;
-	m->view = NULL;
-	m->step = NULL;
-	m->choice = NULL;
+	m->layer = NULL;
 	m->target = NULL;
 	m->message = NULL;
 	m->taken = NULL;
@@ -124,7 +106,6 @@ static void leave_out(struct box_merge *m, const struct box_merge_opts *o,
 static void steps_from(struct box_merge *m, const struct unmerged_layer *l,
 		       struct agent_steps_within *w)
 {
-	w->dir = l->dir;
 	w->from = (struct agent_steps_from){ .s = m->read,
 					     .st = &m->store,
 					     .seq = mem_calloc(l->nr_snaps + 1, sizeof(*l->snaps)),
@@ -138,37 +119,31 @@ static int plan_layer(struct box_merge *m, const struct box_merge_opts *o,
 		      const struct unmerged_layer *l, const struct ws_store *st, struct err *err)
 {
 	size_t k = m->nr++;
-	struct merge_choices *c = &m->choice[k];
-	bool commits = (o->mode == MERGE_COMMITS || o->mode == MERGE_BRANCH) && !o->message;
-	if (ws_view_load(&m->view[k], st, l->snap, err) < 0 ||
-	    pick_choices(o->pick, l->repo, &m->view[k], st, c, err) < 0)
+	struct merge_layer *ml = &m->layer[k];
+	struct merge_choices *c = &ml->choices;
+	merge_layer_reserve(ml, 1);
+	if (ws_view_load(&ml->view[0], st, l->snap, err) < 0)
 		return -1;
-	leave_out(m, o, l, &m->view[k], c);
+	merge_layer_add(ml, mem_strdup(m->message));
+	if (pick_choices(o->pick, l->repo, &ml->view[0], st, c, err) < 0)
+		return -1;
+	leave_out(m, o, l, &ml->view[0], c);
 	if (c->taken)
 		json_array_extend(m->taken, c->taken);
 	m->left += c->left + c->partly;
-	m->step[k] = (struct merge_step){ .view = &m->view[k], .message = m->message };
-	if (commits) {
-		steps_from(m, l, &m->within[k]);
-		if (agent_steps_read(&m->agent[k], &m->within[k].from, ".git", err) < 0)
+	ml->within.dir = l->dir;
+	if (merge_layer_commits(o->mode, o->message)) {
+		steps_from(m, l, &ml->within);
+		if (agent_steps_read(&ml->agent, &ml->within.from, ".git", err) < 0)
 			return -1;
 	}
-	m->refs[k] = (struct sandbox_refs_at){ .refs = &l->refs, .dir = l->dir };
-	m->target[k] =
-		(struct merge_target){ .repo = l->repo,
-				       .had = &l->had,
-				       .opening = l->opening,
-				       .asked = &o->pick->paths,
-				       .dir = l->dir,
-				       .step = m->agent[k].nr ? m->agent[k].step : &m->step[k],
-				       .nr_steps = m->agent[k].nr ? m->agent[k].nr : 1,
-				       .within = commits ? agent_steps_at : NULL,
-				       .within_self = &m->within[k],
-				       .rest = m->message,
-				       .branches = sandbox_refs_at,
-				       .branches_self = &m->refs[k],
-				       .choice = c->item,
-				       .nr_choices = c->nr };
+	ml->refs_at = (struct sandbox_refs_at){ .refs = &l->refs, .dir = l->dir };
+	m->target[k] = (struct merge_target){ .repo = l->repo,
+					      .had = &l->had,
+					      .opening = l->opening,
+					      .asked = &o->pick->paths,
+					      .dir = l->dir };
+	merge_layer_target(ml, &m->target[k]);
 	return 0;
 }
 
@@ -179,13 +154,8 @@ int box_merge_plan(struct box_merge *m, const struct box_merge_opts *o, struct e
 	release_plan(m);
 	make_merge_id(m);
 	m->taken = json_array();
-	m->view = mem_calloc(b->nr, sizeof(*m->view));
-	m->step = mem_calloc(b->nr, sizeof(*m->step));
-	m->agent = mem_calloc(b->nr, sizeof(*m->agent));
-	m->within = mem_calloc(b->nr, sizeof(*m->within));
-	m->refs = mem_calloc(b->nr, sizeof(*m->refs));
+	m->layer = mem_calloc(b->nr, sizeof(*m->layer));
 	m->store = st;
-	m->choice = mem_calloc(b->nr, sizeof(*m->choice));
 	m->target = mem_calloc(b->nr, sizeof(*m->target));
 	m->message = o->message ? mem_strdup(o->message)
 				: merge_message(b->name, 0, session_id(m->read));

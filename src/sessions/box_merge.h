@@ -6,7 +6,7 @@
 #include "record/record.h"
 #include "sandbox/workspace/merge.h"
 #include "sandbox/workspace/pick.h"
-#include "sessions/agent_steps.h"
+#include "sessions/merge_layer.h"
 #include "sessions/unmerged.h"
 
 /* The request, the same for every sandbox of one step. */
@@ -31,7 +31,7 @@ struct box_merge {
 	struct strv decided; /* full host paths that stay out by your decision between sandboxes */
 	/* set by box_merge_plan */
 	char id[33];
-	struct ws_view *view; /* one for each target */
+	struct merge_layer *layer; /* one for each target */
 	struct merge_target *target;
 	size_t nr, left;
 	/* set by box_merge_run */
@@ -40,12 +40,7 @@ struct box_merge {
 	json_t *body; /* of the event; owned */
 	bool stays;   /* merged, and could not be taken back after a later one failed */
 	/* private */
-	struct merge_step *step;
 	struct ws_store store;
-	struct agent_steps *agent;
-	struct agent_steps_within *within;
-	struct sandbox_refs_at *refs;
-	struct merge_choices *choice;
 	json_t *taken;
 	char *message;
 };

@@ -66,8 +66,8 @@ static void between_list(struct between *b, struct box_merge *m, size_t box,
 	CLEANUP(strv_release) struct strv wanted = STRV_INIT;
 	between_wanted(m, &wanted);
 	for (size_t k = 0; wanted.nr && k < m->nr; k++)
-		for (size_t i = 0; i < m->view[k].nr; i++) {
-			const struct ws_path *p = &m->view[k].item[i];
+		for (size_t i = 0; i < m->layer[k].view[0].nr; i++) {
+			const struct ws_path *p = &m->layer[k].view[0].item[i];
 			const char *repo = m->target[k].repo;
 			CLEANUP(free_ptr)
 			char *name =

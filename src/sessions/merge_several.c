@@ -79,16 +79,12 @@ static int several_check(const struct merge_several *m, const struct several_opt
 
 static void several_group(struct merge_several *m)
 {
-	struct hash h;
-	CLEANUP(buf_release) struct buf text = BUF_INIT, hex = BUF_INIT;
+	CLEANUP(buf_release) struct buf text = BUF_INIT;
 	if (m->nr < 2)
 		return;
 	for (size_t i = 0; i < m->nr; i++)
 		buf_printf(&text, "%s/", m->merge[i].id);
-	hash_of(text.data, text.len, &h);
-	hex_append(&hex, h.b, 8);
-	memcpy(m->group, hex.data, 16);
-	m->group[16] = 0;
+	merge_id_of(text.data, text.len, m->group);
 	for (size_t i = 0; i < m->nr; i++)
 		m->merge[i].group = m->group;
 }

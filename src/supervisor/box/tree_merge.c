@@ -7,8 +7,7 @@
 #include <string.h>
 
 #include "supervisor/box/box_ops.h"
-#include "sessions/agent_steps.h"
-#include "sessions/sandbox_refs.h"
+#include "sessions/merge_layer.h"
 #include "sessions/merge_recover.h"
 #include "sessions/merge_text.h"
 #include "supervisor/box/super_box.h"
@@ -65,31 +64,17 @@ static void merging_release(struct merging *m)
 	free(m->drift);
 }
 
-/* The same merge has the same id, so that a second try finds what the first one did. */
 static void tree_merge_id(struct super *s, uint64_t cause, char out[33])
 {
-	struct hash h;
-	CLEANUP(buf_release) struct buf hex = BUF_INIT;
 	CLEANUP(free_ptr) char *text = mem_printf("%s#%" PRIu64, record_id(s->record), cause);
-	hash_of(text, strlen(text), &h);
-	hex_append(&hex, h.b, 8);
-	memcpy(out, hex.data, 16);
-	out[16] = 0;
+	merge_id_of(text, strlen(text), out);
 }
 
 /* --- worker --- */
 
 struct layer_merge {
-	struct ws_view *view;
-	struct merge_step *step;
-	char **message;
-	size_t nr;
-	/* the steps, if the agent made commits; the other fields are then empty */
-	struct agent_steps agent;
-	struct agent_steps_within within;
+	struct merge_layer l;
 	struct sandbox_refs refs;
-	struct sandbox_refs_at refs_at;
-	struct merge_choices choices;
 	struct tree_had had;
 };
 
@@ -97,14 +82,14 @@ static int choose_steps(struct merging *m, size_t i, const struct ws_store *st,
 			struct layer_merge *lm)
 {
 	struct trees *t = m->op.t;
-	struct ws_view *last =
-		lm->agent.nr ? &lm->agent.view[lm->agent.nr - 1] : &lm->view[lm->nr - 1];
-	int rc = pick_choices(&m->pick, t->layer[i].name, last, st, &lm->choices, &m->op.err);
-	m->left += lm->choices.left + lm->choices.partly;
-	if (lm->choices.taken && !m->taken)
+	struct merge_choices *c = &lm->l.choices;
+	int rc = pick_choices(&m->pick, t->layer[i].name, merge_layer_last(&lm->l), st, c,
+			      &m->op.err);
+	m->left += c->left + c->partly;
+	if (c->taken && !m->taken)
 		m->taken = json_array();
-	if (lm->choices.taken)
-		json_array_extend(m->taken, lm->choices.taken);
+	if (c->taken)
+		json_array_extend(m->taken, c->taken);
 	return rc;
 }
 
@@ -113,9 +98,9 @@ static int load_commits(struct merging *m, size_t i, const struct ws_store *st, 
 			struct layer_merge *lm)
 {
 	struct trees *t = m->op.t;
-	if ((m->mode != MERGE_COMMITS && m->mode != MERGE_BRANCH) || m->message || !nr)
+	if (!merge_layer_commits(m->mode, m->message) || !nr)
 		return 0;
-	struct agent_steps_from *from = &lm->within.from;
+	struct agent_steps_from *from = &lm->l.within.from;
 	*from = (struct agent_steps_from){ .st = st,
 					   .seq = mem_calloc(nr, sizeof(*from->seq)),
 					   .rest = merge_message(t->name, 0,
@@ -127,7 +112,7 @@ static int load_commits(struct merging *m, size_t i, const struct ws_store *st, 
 	if (!t->read)
 		rc = session_open(&t->read, record_path(t->s->record), &m->op.err);
 	from->s = t->read;
-	return rc == 0 ? agent_steps_read(&lm->agent, from, ".git", &m->op.err) : rc;
+	return rc == 0 ? agent_steps_read(&lm->l.agent, from, ".git", &m->op.err) : rc;
 }
 
 static int load_steps(struct merging *m, size_t i, const struct ws_store *st,
@@ -139,25 +124,21 @@ static int load_steps(struct merging *m, size_t i, const struct ws_store *st,
 		nr += t->snap[k].layer == i;
 	if (load_commits(m, i, st, nr, lm) < 0)
 		return -1;
-	if (lm->agent.nr)
+	struct merge_layer *l = &lm->l;
+	if (l->agent.nr)
 		return choose_steps(m, i, st, lm);
 	if (m->mode != MERGE_COMMITS || nr == 0)
 		nr = 1;
-	lm->view = mem_calloc(nr, sizeof(*lm->view));
-	lm->step = mem_calloc(nr, sizeof(*lm->step));
-	lm->message = mem_calloc(nr, sizeof(*lm->message));
-	for (size_t k = 0; lm->nr < nr && (nr == 1 || k < t->nr_snaps); k++) {
+	merge_layer_reserve(l, nr);
+	for (size_t k = 0; l->nr < nr && (nr == 1 || k < t->nr_snaps); k++) {
 		if (nr > 1 && t->snap[k].layer != i)
 			continue;
 		uint64_t seq = nr == 1 ? UINT64_MAX : t->snap[k].seq;
-		if (tree_view(t, i, seq, &lm->view[lm->nr], &m->op.err) < 0)
+		if (tree_view(t, i, seq, &l->view[l->nr], &m->op.err) < 0)
 			return -1;
-		lm->message[lm->nr] = m->message ? mem_strdup(m->message)
-						 : merge_message(t->name, nr == 1 ? 0 : seq,
-								 record_id(t->s->record));
-		lm->step[lm->nr] = (struct merge_step){ .view = &lm->view[lm->nr],
-							.message = lm->message[lm->nr] };
-		lm->nr++;
+		merge_layer_add(l, m->message ? mem_strdup(m->message)
+					      : merge_message(t->name, nr == 1 ? 0 : seq,
+							      record_id(t->s->record)));
 	}
 	return choose_steps(m, i, st, lm);
 }
@@ -170,7 +151,7 @@ static int load_branches(struct merging *m, size_t i, const struct ws_store *st,
 	CLEANUP(arena_release) struct arena a = ARENA_INIT;
 	struct event ev;
 	uint64_t seq = t->layer[i].prev;
-	lm->refs_at = (struct sandbox_refs_at){ .refs = &lm->refs, .dir = dir };
+	lm->l.refs_at = (struct sandbox_refs_at){ .refs = &lm->refs, .dir = dir };
 	if (!seq)
 		return 0;
 	if ((!t->read && session_open(&t->read, record_path(t->s->record), &m->op.err) < 0) ||
@@ -193,17 +174,8 @@ static void merge_branches_left(struct merging *m, const struct layer_merge *lm)
 
 static void layer_merge_release(struct layer_merge *lm)
 {
-	for (size_t i = 0; i < lm->nr; i++) {
-		ws_view_release(&lm->view[i]);
-		free(lm->message[i]);
-	}
-	free(lm->view);
-	free(lm->step);
-	free(lm->message);
-	merge_choices_release(&lm->choices);
+	merge_layer_release(&lm->l);
 	tree_had_release(&lm->had);
-	agent_steps_release(&lm->agent);
-	agent_steps_within_release(&lm->within);
 	sandbox_refs_release(&lm->refs);
 }
 
@@ -269,8 +241,8 @@ static void merge_work(struct tree_op *op)
 			rc = tree_had_read(t, i, dir, &lm[i].had, &op->err);
 		if (rc == 0)
 			rc = load_branches(m, i, &st, dir, &lm[i]);
-		lm[i].within.dir = dir;
-		target[nr++] = (struct merge_target){
+		lm[i].l.within.dir = dir;
+		target[nr] = (struct merge_target){
 			.repo = t->layer[i].name,
 			.dir = dir,
 			.had = &lm[i].had.merged,
@@ -278,16 +250,8 @@ static void merge_work(struct tree_op *op)
 			.asked = &m->pick.paths,
 			.fetch = fetch_upper,
 			.fetch_self = t->layer[i].ws,
-			.step = lm[i].agent.nr ? lm[i].agent.step : lm[i].step,
-			.nr_steps = lm[i].agent.nr ? lm[i].agent.nr : lm[i].nr,
-			.within = lm[i].within.from.s ? agent_steps_at : NULL,
-			.within_self = &lm[i].within,
-			.rest = lm[i].within.from.rest,
-			.branches = sandbox_refs_at,
-			.branches_self = &lm[i].refs_at,
-			.choice = lm[i].choices.item,
-			.nr_choices = lm[i].choices.nr,
 		};
+		merge_layer_target(&lm[i].l, &target[nr++]);
 	}
 	if (rc == 0)
 		rc = pick_check(&m->pick, &op->err);
