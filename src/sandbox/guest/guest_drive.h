@@ -32,4 +32,11 @@ void guest_drive_pause(struct run *r, bool paused);
 void guest_drive_turn(struct run *r, enum run_turn turn, const char *mark);
 void guest_drive_free(struct run *r);
 
+/* Rows of struct driver, for all of them. */
+#define GUEST_DRIVE_VERBS                                                                          \
+	.run_go = guest_drive_go, .run_stdin = guest_drive_stdin,                                  \
+	.run_stdin_queued = guest_drive_stdin_queued, .run_echo = guest_drive_echo,                \
+	.run_signal = guest_drive_signal, .run_resize = guest_drive_resize,                        \
+	.run_pause = guest_drive_pause, .run_free = guest_drive_free
+
 #endif

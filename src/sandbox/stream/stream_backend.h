@@ -111,12 +111,8 @@ enum {
 };
 /* The common functions of these drivers in struct driver. */
 #define FAR_VERBS                                                                                  \
-	.close = stream_backend_close, .run_prepare = stream_backend_run,                          \
-	.run_go = guest_drive_go, .run_stdin = guest_drive_stdin,                                  \
-	.run_stdin_queued = guest_drive_stdin_queued, .run_echo = guest_drive_echo,                \
-	.run_signal = guest_drive_signal, .run_resize = guest_drive_resize,                        \
-	.run_pause = guest_drive_pause, .run_turn = guest_drive_turn,                              \
-	.run_free = guest_drive_free, .read = stream_backend_read, .write = stream_backend_write,  \
+	.close = stream_backend_close, .run_prepare = stream_backend_run, GUEST_DRIVE_VERBS,       \
+	.run_turn = guest_drive_turn, .read = stream_backend_read, .write = stream_backend_write,  \
 	.list = stream_backend_list, .stat = stream_backend_stat, .kill = stream_backend_kill,     \
 	.give_up = stream_backend_give_up, .freeze = stream_backend_freeze,                        \
 	.listen = stream_backend_listen, .dial = stream_backend_dial,                              \
