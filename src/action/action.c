@@ -64,3 +64,11 @@ const char *action_end_name(enum action_end e)
 	}
 	return "failed";
 }
+
+void action_denied_err(const struct action_result *res, struct err *err)
+{
+	err_set(err, ERR_DENIED, "denied: %s",
+		res->why    ? res->why
+		: res->rule ? res->rule
+			    : "by a rule");
+}

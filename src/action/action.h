@@ -125,6 +125,8 @@ struct action_result {
 	const char *rule; /* denied: name of the rule; may be NULL */
 	bool edited;	  /* a user changed it before it ran: argv/data are in body "ran" */
 };
+/* "denied: REASON", of a result that is END_DENIED. */
+void action_denied_err(const struct action_result *res, struct err *err);
 typedef void action_done_fn(void *self, const struct action_result *res);
 /* Output while it runs: the bytes that the recorder keeps (secrets replaced, also those split over
  * chunks; what could be the beginning of one comes later, at the latest before done), each stream

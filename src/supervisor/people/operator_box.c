@@ -32,10 +32,7 @@ static void operator_box_over(void *self, const struct action_result *res)
 	struct deed *d = self;
 	struct err err = ERR_INIT;
 	if (res->end == END_DENIED)
-		err_set(&err, ERR_DENIED, "denied: %s",
-			res->why    ? res->why
-			: res->rule ? res->rule
-				    : "by a rule");
+		action_denied_err(res, &err);
 	else if (res->end != END_OK)
 		err_set(&err, ERR_IO, "%s", res->why ? res->why : action_end_name(res->end));
 	if (d->s->server && !d->told && err.code != ERR_NONE)

@@ -144,10 +144,7 @@ static void repeat_ran(void *self, const struct action_result *res)
 	r->end = res->end;
 	r->body = json_deep_copy(res->body);
 	if (res->end == END_DENIED)
-		err_set(&err, ERR_DENIED, "denied: %s",
-			res->why    ? res->why
-			: res->rule ? res->rule
-				    : "by a rule");
+		action_denied_err(res, &err);
 	else if (res->end == END_FAILED || res->end == END_INTERRUPTED || !t)
 		err_set(&err, ERR_CLOSED, "the repetition didn't end: %s",
 			res->why ? res->why : action_end_name(res->end));

@@ -157,10 +157,7 @@ static void repeat_apply_over(void *self, const struct action_result *res)
 	struct repeat_apply *p = self;
 	struct err err = ERR_INIT;
 	if (res->end == END_DENIED)
-		err_set(&err, ERR_DENIED, "denied: %s",
-			res->why    ? res->why
-			: res->rule ? res->rule
-				    : "by a rule");
+		action_denied_err(res, &err);
 	else if (res->end != END_OK)
 		err_set(&err, ERR_BUSY, "%s", res->why ? res->why : action_end_name(res->end));
 	if (p->s->server && err.code != ERR_NONE)
