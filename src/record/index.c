@@ -32,17 +32,6 @@ void store_index_from(uint64_t events)
 	index_from_events = events;
 }
 
-static uint64_t read_number_of(struct store *s, const char *sql)
-{
-	sqlite3_stmt *st;
-	uint64_t v = 0;
-	if (sqlite3_prepare_v2(s->db, sql, -1, &st, NULL) == SQLITE_OK &&
-	    sqlite3_step(st) == SQLITE_ROW)
-		v = (uint64_t)sqlite3_column_int64(st, 0);
-	sqlite3_finalize(st);
-	return v;
-}
-
 static uint64_t read_mark(struct store *s, const char *name)
 {
 	sqlite3_stmt *st;
@@ -109,7 +98,7 @@ static bool index_pays(struct store *s)
 {
 	if (s->index_pays || s->now.seq >= index_from_events)
 		return true;
-	s->index_pays = read_number_of(s, "PRAGMA page_count") >= INDEX_FROM_PAGES ||
+	s->index_pays = store_number(s, "PRAGMA page_count") >= INDEX_FROM_PAGES ||
 			read_mark(s, "indexed") > 0;
 	return s->index_pays;
 }

@@ -155,7 +155,7 @@ int store_create(struct store **out, const char *path, const char *id, const uin
 	return 0;
 }
 
-static uint64_t read_number(struct store *s, const char *sql)
+uint64_t store_number(struct store *s, const char *sql)
 {
 	sqlite3_stmt *st;
 	uint64_t v = 0;
@@ -206,8 +206,8 @@ static int store_file_read_state(struct store *s, char **id_out, struct err *err
 		memcpy(s->now.chain.b, sqlite3_column_blob(st, 1), HASH_LEN);
 	}
 	sqlite3_finalize(st);
-	s->now.segment = read_number(s, "SELECT max(segment) FROM segment");
-	s->now.signed_seq = read_number(s, "SELECT max(seq) FROM checkpoint");
+	s->now.segment = store_number(s, "SELECT max(segment) FROM segment");
+	s->now.signed_seq = store_number(s, "SELECT max(seq) FROM checkpoint");
 	return 0;
 }
 

@@ -71,4 +71,7 @@ enum store_rc index_forget(struct store *s, uint64_t seq);
 /* ... and, when it is erased, what the blocks of values said of it. */
 enum store_rc index_again(struct store *s, uint64_t seq);
 
+/* The number that @sql selects; 0: none. */
+uint64_t store_number(struct store *s, const char *sql);
+
 #endif
