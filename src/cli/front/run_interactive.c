@@ -60,6 +60,16 @@ static void inner_put_common(struct cmd_ctx *ctx, const struct inner_agent *a, c
 	inner_put_option(args, "--hold", buf_cstr(&hold));
 }
 
+/* The session's name, its script, and the script's arguments. @agent: a name, or a path. */
+static void inner_put_script(struct cmd_ctx *ctx, json_t *o, const char *agent, const char *text,
+			     size_t len, const struct strv *args)
+{
+	const char *name = cmd_opt(ctx, "name");
+	json_put_str(o, "name", name ? name : strrchr(agent, '/') ? "agent" : agent);
+	json_put_bytes(o, "script", text, len);
+	json_put(o, "args", json_argv(args->item, args->nr));
+}
+
 /* --agent NAME -e TASK: a third-party agent does the task, in a sandbox. */
 int inner_agent(struct cmd_ctx *ctx, const char *task, json_t *o, struct err *err)
 {
@@ -87,12 +97,7 @@ int inner_agent(struct cmd_ctx *ctx, const char *task, json_t *o, struct err *er
 	strv_push(&args, task);
 	for (size_t i = 0; i < command->nr; i++)
 		strv_push(&args, i || !a.program ? command->item[i] : a.program);
-	json_put_str(o, "name",
-		     cmd_opt(ctx, "name") ? cmd_opt(ctx, "name")
-		     : strrchr(name, '/') ? "agent"
-					  : name);
-	json_put_bytes(o, "script", text, len);
-	json_put(o, "args", json_argv(args.item, args.nr));
+	inner_put_script(ctx, o, name, text, len, &args);
 	agent_inside_release(&a);
 	return 0;
 }
@@ -153,12 +158,7 @@ int front_run_interactive(struct cmd_ctx *ctx, json_t *o, struct err *err)
 	strv_push(&args, "--");
 	for (size_t i = 0; i < words->nr; i++)
 		strv_push(&args, i || name || !a.program ? words->item[i] : a.program);
-	json_put_str(o, "name",
-		     cmd_opt(ctx, "name")  ? cmd_opt(ctx, "name")
-		     : strrchr(shown, '/') ? "agent"
-					   : shown);
-	json_put_bytes(o, "script", text, len);
-	json_put(o, "args", json_argv(args.item, args.nr));
+	inner_put_script(ctx, o, shown, text, len, &args);
 	agent_inside_release(&a);
 	return 0;
 }
