@@ -115,7 +115,7 @@ static void job_start(struct job *j, const char *command)
 	guest_go(j->run);
 }
 
-static void job_run(struct job *j, const char *command)
+UNUSED static void job_run(struct job *j, const char *command)
 {
 	job_start(j, command);
 	until(&j->done);
@@ -144,7 +144,7 @@ static int64_t answer_int(struct answer *a, const char *key)
 	return a->result ? json_int(a->result, key, -1) : -1;
 }
 
-static void attach(bool limited)
+UNUSED static void attach(bool limited)
 {
 	struct guest_rule extra = { dir, GUEST_READ | GUEST_WRITE | GUEST_EXEC };
 	struct guest_attach at = { .extra = &extra, .nr_extra = 1, .unconfined_ok = true };
@@ -183,7 +183,7 @@ static void one_way(bool as_init, bool with_frames, void (*tests)(void))
 }
 
 /* Runs @tests on a new guest in each way; returns what main returns. */
-static int four_ways(void (*tests)(void))
+UNUSED static int four_ways(void (*tests)(void))
 {
 	struct err err = ERR_INIT;
 	setenv("GUEST_KEPT", "kept", 1);
