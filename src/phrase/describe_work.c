@@ -117,7 +117,7 @@ static void describe_snapshot(const struct event *ev, struct arena *a, struct bu
 static void describe_preview_started(const struct event *ev, struct arena *a, struct buf *out)
 {
 	struct ev_preview_started p;
-	event_decode(&desc_ev_dry_run_started, ev, a, &p);
+	event_decode(&desc_ev_preview_started, ev, a, &p);
 	phrase_text(out, "dry run started, ", p.how);
 	phrase_who(out, &p.who, (struct ev_text){ 0 });
 }
@@ -125,7 +125,7 @@ static void describe_preview_started(const struct event *ev, struct arena *a, st
 static void describe_redo_ended(const struct event *ev, struct arena *a, struct buf *out)
 {
 	struct ev_redo_ended r;
-	event_decode(&desc_ev_repeat_ended, ev, a, &r);
+	event_decode(&desc_ev_redo_ended, ev, a, &r);
 	phrase_number(out, "repeat of #", r.origin.has_action, r.origin.action);
 	buf_puts(out, r.why.n ? ": not compared" : r.same ? ": same result" : ": differs");
 	phrase_text(out, ", ", r.why);
