@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Every layout of a git repository: git works in a sandbox over it, the host is unchanged until a merge, and a merge
-# brings the work back; as root and as an ordinary user. src/sandbox/workspace/LAYOUTS.md has the results (UPDATE=1
-# writes it).
+# brings the work back; as an ordinary user, and as root those that only root can make (LONG: all).
+# src/sandbox/workspace/LAYOUTS.md has the results (UPDATE=1 writes it).
 . "$(dirname "$0")/lib.sh"
 need_boxes
 sg=$SANDGLASS table=$here/../../src/sandbox/workspace/LAYOUTS.md
@@ -45,13 +45,12 @@ host_has() { # folder, how: the work is there, once, below what was there
 	*) [ "$(head -1 "$1/a.txt" | tr -d '\r')" = one ] && [ "$(grep -c '^by the agent' "$1/a.txt")" = 1 ] ;;
 	esac
 }
-all_layouts() { # who, folder, command before each program, more fields of sg.sandbox
+all_layouts() { # who, folder, command before each program, more fields of sg.sandbox, layouts (all)
 	local who=$1 top=$2 as=${3:-} id i name said rest how dir outside
 	cd "$top" || exit 1
 	$as env GIT_CONFIG_NOSYSTEM=1 bash "$here/git_layouts/make.sh" "$top/mounts" >"$top/list" 2>"$t/out"
 	ok $? "$who: the repositories are made"
-	[ -z "${4:-}" ] || grep -E "^(${few:-.*})$(printf '\t')" "$top/list" >"$top/few"
-	[ -z "${4:-}" ] || cp "$top/few" "$top/list"
+	[ -z "${5:-}" ] || { grep -E "^($5)$(printf '\t')" "$top/list" >"$top/few" && cp "$top/few" "$top/list"; }
 	[ ! -e "$top/mounts/names" ] || mount_below "$top"
 	[ ! -e "$top/mounts/foreign/r" ] || { chown -R 6174:6174 "$top/mounts/foreign" && git config --global --replace-all safe.directory '*'; }
 	{
@@ -103,21 +102,27 @@ all_layouts() { # who, folder, command before each program, more fields of sg.sa
 in_table() { # result
 	grep -vxFf <(grep '^| ' "$table" | sed 's/^| //; s/ |$//') "$1"
 }
+# Layouts that stand for all, where all take long and are tried otherwise: LONG or UPDATE tries all.
+few='linked worktree|worktree of a bare repository|separate git directory|submodule opened alone|subdirectory of a repository|alternates, chained|SHA-256 objects'
+of_root="$few|tmpfs|bind mount.*|overlayfs|another owner|read-only files|path that is not UTF-8|credential helper.*"
+[ -z "${LONG:-}${UPDATE:-}" ] || few='' of_root=''
+user=
+[ "$(id -u)" = 0 ] && command -v setpriv >/dev/null && user=6173 || of_root=
 mkdir "$t/root"
 [ "$(id -u)" != 0 ] || mount_all "$t/root" 0
-all_layouts "$(id -un)" "$t/root"
-if [ "$(id -u)" = 0 ] && command -v setpriv >/dev/null; then
+all_layouts "$(id -un)" "$t/root" '' '' "$of_root"
+if [ -n "$user" ]; then
 	mkdir -p "$t/user/home" "$t/urun"
 	cp "$HOME/.gitconfig" "$t/user/home/"
 	mount_all "$t/user" 6173
 	chown -R 6173:6173 "$t/urun" && chmod 700 "$t/urun"
 	all_layouts 'an ordinary user' "$t/user" "env HOME=$t/user/home XDG_RUNTIME_DIR=$t/urun setpriv --reuid 6173 --regid 6173 --clear-groups"
 fi
-# Backends with a copy of the workspace have the same table. All rows with LONG or UPDATE; containers take minutes.
+# Backends with a copy of the workspace have the same table. Containers take minutes.
 copied() { # backend, its fields
 	mkdir -p "$t/$1"
 	: >"$t/$1/result"
-	all_layouts "$1" "$t/$1" '' "$2"
+	all_layouts "$1" "$t/$1" '' "$2" "$few"
 	is "$(in_table "$t/$1/result")" '' "$1: the table is true for it"
 }
 layouts_ssh() {
@@ -153,8 +158,6 @@ layouts_container() {
 	kill "$pid"
 	wait "$pid" 2>/dev/null
 }
-few='linked worktree|worktree of a bare repository|separate git directory|submodule opened alone|subdirectory of a repository|alternates, chained|SHA-256 objects'
-[ -z "${LONG:-}${UPDATE:-}" ] || few=
 cat "$t/root/result" "$t/user/result" >"$t/all" 2>/dev/null
 if [ -n "${UPDATE:-}" ]; then
 	{
