@@ -9,7 +9,8 @@
 #include "cli/policy_past.h"
 #include "base/mem.h"
 
-enum { DEED_JUDGES = 2, DEEDS_ALONE = 2000, NO_GROUP = UINT32_MAX };
+enum { DEED_JUDGES = 2, DEEDS_ALONE = 2000 };
+static const uint32_t no_group = UINT32_MAX;
 
 /* What became of a deed: 0 is unknown (read the session). */
 enum { DEED_KNOWN = 1, DEED_FUNCTION = 2, DEED_CHANGE = 4 /* times the change */ };
@@ -20,7 +21,7 @@ struct deed_shard {
 	bool used;
 	size_t nr;
 	uint8_t *verdict; /* of each deed; in the map */
-	uint32_t *group;  /* of each deed, NO_GROUP: not yet; owned, may be NULL */
+	uint32_t *group;  /* of each deed, no_group: not yet; owned, may be NULL */
 };
 struct past_deeds {
 	struct past_policy *p;
@@ -174,14 +175,14 @@ static bool past_deeds_group(struct past_deeds *d, struct deed_shard *k, uint32_
 		k->group = mem_alloc(k->nr * sizeof(*k->group));
 		memset(k->group, 0xff, k->nr * sizeof(*k->group));
 	}
-	if (k->group[deed] == NO_GROUP) {
-		d->p->group_found = NO_GROUP;
+	if (k->group[deed] == no_group) {
+		d->p->group_found = no_group;
 		if (shard_deeds_each(k->shard, deed, deed + 1, past_deeds_group_of, d) < 0)
 			return false;
 		k->group[deed] = (uint32_t)d->p->group_found;
 	}
 	*out = k->group[deed];
-	return *out != NO_GROUP;
+	return *out != no_group;
 }
 
 /* What one session adds, before it is known that all of it can be counted. */

@@ -132,7 +132,7 @@ static int catalog_drop_in(const char *place, struct err *err)
 	int rc = 0;
 	if (!d)
 		return errno == ENOENT ? 0 : err_sys(err, "catalog '%s': can't read it", place);
-	CLEANUP(fd_close) int lock = catalog_lock(place);
+	CLEANUP(fd_close) UNUSED int lock = catalog_lock(place);
 	while ((e = readdir(d))) {
 		CLEANUP(free_ptr) char *path = path_join(place, e->d_name);
 		if (catalog_file(e->d_name) && unlink(path) < 0 && errno != ENOENT)

@@ -330,7 +330,7 @@ void pane_lines(struct text *t, const struct text_diff *d)
 					      : ROLE_TEXT;
 		text_add(t, r, mark, l->text, l->len, 0);
 		if (t->nr > 0)
-			t->row[t->nr - 1].gutter_role = r;
+			t->row[t->nr - 1].gutter_role = (uint8_t)r;
 	}
 }
 
