@@ -308,7 +308,7 @@ static void skip_free(struct in_order *o)
 
 static void see_token(struct in_order *o, const char *text, size_t len)
 {
-	static const char before[] = "!-+@";
+	static const char before[] = "!-+@#";
 	while (len && o->at == 0 && strchr(before, *text)) { /* alias.x=!git, ["git"] */
 		text++;
 		len--;
@@ -327,6 +327,16 @@ static void see_token(struct in_order *o, const char *text, size_t len)
 	skip_free(o);
 }
 
+/* -ae'git push': the value of a short option in its own word. */
+static void see_option_value(struct in_order *o, const char *text, size_t len)
+{
+	size_t was = o->at;
+	if (was || len < 3 || text[0] != '-' || text[1] == '-')
+		return;
+	for (size_t k = 2; o->at == was && k < len; k++)
+		see_token(o, text + k, len - k);
+}
+
 static void see_text(struct in_order *o, const char *text, size_t len)
 {
 	static const char blanks[] = " \t\n\r\"'`;|&()", between[] = "[]{}<>,=\\$:";
@@ -335,6 +345,7 @@ static void see_text(struct in_order *o, const char *text, size_t len)
 			n++;
 		size_t was = o->at;
 		see_token(o, text + i, n);
+		see_option_value(o, text + i, n);
 		for (size_t k = 0, m; o->at == was && k < n; k += m + 1) {
 			for (m = 0; k + m < n && !strchr(between, text[i + k + m]);)
 				m++;

@@ -102,10 +102,15 @@ static bool at_redirect(const struct reader *r)
 	return c == '<' || c == '>' || (c == '&' && reader_at(r, 1) == '>');
 }
 
-/* A number directly before < or > belongs to it. */
+/* A number, or a name in braces, directly before < or > belongs to it. */
 static bool skip_fd(struct reader *r)
 {
 	const char *q = r->p;
+	if (q < r->end && *q == '{') {
+		for (q++; q < r->end && (isalnum((unsigned char)*q) || *q == '_');)
+			q++;
+		q = q < r->end && *q == '}' ? q + 1 : r->p;
+	}
 	while (q < r->end && isdigit((unsigned char)*q))
 		q++;
 	if (q > r->p && q < r->end && (*q == '<' || *q == '>')) {
@@ -211,16 +216,47 @@ static void read_case(struct reader *r)
 		;
 }
 
-/* [[ ... ]]: only what its words run matters. */
+/* A part that only asks and denies look at. NULL and opaque when there are too many. */
+static struct shell_part *new_looked(struct reader *r, unsigned flags)
+{
+	size_t index;
+	struct shell_part *part = new_raw(r, &index);
+	if (part)
+		part->flags = SHELL_LOOKED | flags;
+	return part;
+}
+
+/* A word of [[ ... ]]. @part: the command that dash sees behind an operator; NULL: none yet. */
+static void read_test_word(struct reader *r, struct shell_part *part, const struct shell_word *w)
+{
+	if (part)
+		shell_part_push(part, w);
+	if (!shell_holds_command(w))
+		return;
+	struct shell_word test = shell_word_of("test"); /* [[ -v 'x[$(ls)]' ]] */
+	part = new_looked(r, SHELL_LOOSE);
+	if (part) {
+		shell_part_push(part, &test);
+		shell_part_push(part, w);
+	}
+}
+
+/* [[ ... ]]: only what its words run matters. dash has no [[: there `[[ a || b ]]` runs b. */
 static void read_test(struct reader *r)
 {
 	struct shell_word w;
+	struct shell_part *part = NULL;
 	while (!reader_given_up(r) && r->p < r->end) {
 		reader_blanks(r);
+		int c = reader_at(r, 0);
 		if (reader_word(r, &w)) {
 			if (word_is(&w, "]]"))
 				return;
+			read_test_word(r, part, &w);
 		} else if (r->p < r->end) {
+			bool joins = c == '|' || c == '&' || c == ';' || c == '\n';
+			if (joins && (!part || part->nr_words))
+				part = new_looked(r, 0);
 			r->p++; /* an operator of its own language */
 		}
 	}
@@ -319,6 +355,7 @@ static void read_simple(struct reader *r, const struct shell_word *first)
 		bool literal_name = have && shell_assignment(w.text, w.dynamic ? w.prefix : w.len);
 		if (have && !part->nr_words && literal_name) {
 			strv_push_bytes(&part->env, w.text, w.len);
+			part->flags |= shell_holds_command(&w) ? SHELL_SETS : 0;
 			if (reader_at(r, 0) == '(')
 				read_array(r);
 		} else if (have) {
@@ -360,6 +397,18 @@ static bool arithmetic_ahead(const struct reader *r)
 	return false;
 }
 
+/* dash has no ((...)): there it is a subshell in a subshell. */
+static void add_arithmetic(struct reader *r, const char *from)
+{
+	struct shell_part *part = reader_given_up(r) ? NULL : new_looked(r, SHELL_LOOSE);
+	struct shell_word name = shell_word_of("((");
+	if (!part)
+		return;
+	shell_part_push(part, &name);
+	name = shell_word_of(arena_strndup(&r->s->arena, from, (size_t)(r->p - from)));
+	shell_part_push(part, &name);
+}
+
 static void read_command(struct reader *r)
 {
 	struct shell_word w;
@@ -368,7 +417,9 @@ static void read_command(struct reader *r)
 		if (reader_at(r, 0) == '(') {
 			r->p++;
 			if (reader_at(r, 0) == '(' && arithmetic_ahead(r)) {
+				const char *from = r->p;
 				reader_arithmetic(r, 1);
+				add_arithmetic(r, from);
 				read_trailing_redirects(r);
 				return;
 			}

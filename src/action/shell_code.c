@@ -312,9 +312,9 @@ static bool sed_runs(const char *p)
 			if (c == 's' && memchr(p, 'e', flags))
 				return true;
 			p += flags;
-		} else if (strchr("aicrRwW#:", c)) {
+		} else if (strchr("aicrRwW#", c)) {
 			p += strcspn(p, "\n");
-		} else if (strchr("btT", c)) {
+		} else if (strchr(":btT", c)) {
 			p += strcspn(p, "\n;}");
 		}
 	}
@@ -425,6 +425,37 @@ static const struct shell_word *input_of_part(const struct shell_part *p, bool *
 	return here;
 }
 
+/* --file=FILE, -fFILE of awk and sed; of length 0 if @w is neither. */
+static struct shell_word file_option(const struct interpreter *in, const struct shell_word *w)
+{
+	size_t from = shell_word_begins(w, "--file=") && w->len > 7 ? 7
+		      : shell_word_begins(w, "-f") && w->len > 2    ? 2
+								    : 0;
+	if (!from || !in->first_is_code)
+		return (struct shell_word){ 0 };
+	return (struct shell_word){ .text = w->text + from,
+				    .len = w->len - from,
+				    .dynamic = w->dynamic };
+}
+
+/* The file that an option names as the program. */
+static void look_at_code_file(struct shell *s, enum language lang, const struct shell_part *p,
+			      const struct shell_word *file)
+{
+	static const char *const input[] = { "-", "/dev/stdin", "/dev/fd/0", "/proc/self/fd/0",
+					     NULL };
+	bool unknown = false, other = false;
+	const struct shell_word *text = shell_written(s, file, &unknown);
+	if (!file->dynamic && shell_among(file->text, input)) {
+		text = input_of_part(p, &other);
+		unknown = !text;
+	}
+	if (text)
+		judge_code(s, lang, text);
+	else if (unknown || shell_word_process(file))
+		shell_opaque(s, "an interpreter that reads what another command writes");
+}
+
 void shell_look_interpreter(struct shell *s, struct shell_part *p, int depth)
 {
 	const struct interpreter *in = interpreter_find(shell_base(&p->word[0]));
@@ -447,10 +478,16 @@ void shell_look_interpreter(struct shell *s, struct shell_part *p, int depth)
 			if (module)
 				break;
 			bool takes = w->len == 2 && strchr(in->values, w->text[1]);
-			bool file = w->len == 2 && w->text[1] == 'f' && in->first_is_code;
+			bool file = (w->len == 2 && w->text[1] == 'f' && in->first_is_code) ||
+				    shell_word_is(w, "--file");
+			struct shell_word joined_file = file_option(in, w);
 			operand |= file; /* awk -f FILE */
-			code |= file;
+			code |= file || joined_file.len;
 			i += takes || file;
+			if (file && i < p->nr_words)
+				look_at_code_file(s, in->lang, p, &p->word[i]);
+			else if (joined_file.len)
+				look_at_code_file(s, in->lang, p, &joined_file);
 		} else if (!shell_word_is(w, "--")) {
 			operand = !shell_word_is(w, "-") && !shell_word_begins(w, "/dev/stdin") &&
 				  !shell_word_begins(w, "/dev/fd/");

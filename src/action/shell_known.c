@@ -97,6 +97,7 @@ static const struct runner {
 	{ "rg", (const char *const[]){ "--pre", "--hostname-bin", NULL } },
 	{ "curl", (const char *const[]){ NULL } },
 	{ "scp", (const char *const[]){ "-S", "-o", NULL } },
+	{ "wget", (const char *const[]){ "-e", "--execute", "--use-askpass", NULL } },
 	{ "man", (const char *const[]){ "-P", "--pager", "-H", NULL } },
 	{ "gcc", (const char *const[]){ "-wrapper", NULL } },
 	{ "g++", (const char *const[]){ "-wrapper", NULL } },
@@ -136,6 +137,17 @@ static const struct runner {
 	{ "pre-commit", (const char *const[]){ NULL } },
 };
 
+/* --compress-prog for --compress-program; -ave for -e; tar's first word may have no dash. */
+static bool shell_known_shortened(const struct shell_word *w, const char *option, bool first)
+{
+	size_t len = strcspn(w->text, "=");
+	if (option[1] == '-')
+		return len > 3 && len <= strlen(option) && shell_word_begins(w, "--") &&
+		       !memcmp(w->text, option, len);
+	bool letters = shell_word_begins(w, "-") ? w->len > 1 && w->text[1] != '-' : first;
+	return letters && strlen(option) == 2 && memchr(w->text, option[1], w->len);
+}
+
 static bool runs_some(const struct runner *r, const struct shell_part *p)
 {
 	for (size_t i = 1; i < p->nr_words; i++)
@@ -145,7 +157,8 @@ static bool runs_some(const struct runner *r, const struct shell_part *p)
 			bool option = (*t)[0] == '-';
 			if (shell_word_is(w, *t) ||
 			    (option && w->len > len && !memcmp(w->text, *t, len) &&
-			     (w->text[len] == '=' || (*t)[1] != '-')))
+			     (w->text[len] == '=' || (*t)[1] != '-')) ||
+			    (option && shell_known_shortened(w, *t, i == 1)))
 				return true;
 		}
 	return false;
@@ -159,6 +172,20 @@ static bool sets_command(const struct shell_part *p)
 		    memchr(p->word[i].text, ' ', p->word[i].len))
 			return true;
 	return false;
+}
+
+bool shell_is_tool(const char *name)
+{
+	static const char *const names[] = {
+		"git",	    "npm",	    "pnpm",    "yarn",	     "bun",	"npx",	  "cargo",
+		"go",	    "make",	    "gmake",   "cmake",	     "ninja",	"meson",  "mvn",
+		"gradle",   "dotnet",	    "tox",     "nox",	     "pip",	"pip3",	  "uv",
+		"poetry",   "pdm",	    "hatch",   "pipenv",     "bundle",	"docker", "podman",
+		"pytest",   "jest",	    "mocha",   "vitest",     "eslint",	"rake",	  "just",
+		"prettier", "pylint",	    "rubocop", "pre-commit", "gradlew", "mvnw",	  "ctest",
+		"task",	    "sphinx-build", "direnv",  NULL
+	};
+	return shell_among(name, names);
 }
 
 bool shell_is_plain(const struct shell_part *p)

@@ -27,8 +27,7 @@ void shell_part_push(struct shell_part *p, const struct shell_word *w)
 	p->word[p->nr_words++] = *w;
 }
 
-/* Adds to the parts; takes what @p owns. Past SHELL_PARTS_MAX: opaque. */
-static void shell_add(struct shell *s, struct shell_part *p)
+void shell_add(struct shell *s, struct shell_part *p)
 {
 	if (s->nr == SHELL_PARTS_MAX) {
 		shell_opaque(s, "too many commands");
@@ -152,6 +151,9 @@ static void look_at_env(struct shell *s, struct shell_part *p)
 		if (shell_reaches(p->env.item[i], p->env.len[i]))
 			p->flags |= SHELL_REACHES | SHELL_SETS;
 	}
+	/* PAGER_OF_X='git push' x: a program may run what its variables say */
+	if (p->env.nr && p->nr_words && !shell_is_builtin(shell_base(&p->word[0])))
+		p->flags |= SHELL_SETS;
 }
 
 bool shell_same_file(const struct shell_word *a, const struct shell_word *b)
@@ -273,10 +275,34 @@ static void look_at_script(struct shell *s, const struct shell_word *file, int d
 {
 	bool unknown;
 	const struct shell_word *text = shell_written(s, file, &unknown);
-	if (unknown)
+	if (shell_word_process(file))
+		shell_opaque(s, "a shell that reads what another command writes");
+	else if (unknown)
 		shell_opaque(s, "a program that this line writes and runs");
 	else if (text && !shell_look_script(s, text))
 		shell_look_text(s, text, 1, depth);
+}
+
+/* fish: --command=TEXT, --init-command TEXT, -C TEXT, before what else it runs. How many words. */
+static size_t look_at_fish_option(struct shell *s, const struct shell_part *p, size_t i, int depth)
+{
+	static const char *const names[] = { "-C", "--init-command", "--command", NULL };
+	for (const char *const *name = names; *name; name++) {
+		size_t len = strlen(*name);
+		struct shell_word text = p->word[i];
+		if (!shell_word_begins(&text, *name))
+			continue;
+		bool apart = text.len == len, joined = (*name)[1] == 'C' || text.text[len] == '=';
+		if (apart && i + 1 < p->nr_words)
+			text = p->word[i + 1];
+		else if (!apart && joined)
+			text = shell_word_of(text.text + len + ((*name)[1] != 'C'));
+		else
+			continue;
+		shell_look_text(s, &text, 1, depth);
+		return apart ? 2 : 1;
+	}
+	return 0;
 }
 
 /* sh, bash and their like: -c TEXT, a script file, or commands from standard input. */
@@ -284,6 +310,7 @@ static void look_into_shell(struct shell *s, struct shell_part *p, int depth)
 {
 	static const char *const timed[] = { "at", "batch", NULL };
 	size_t i = 1;
+	bool fish = !strcmp(shell_base(&p->word[0]), "fish");
 	bool text = false, from_stdin = shell_among(shell_base(&p->word[0]), timed);
 	for (; i < p->nr_words && !text; i++) {
 		const struct shell_word *w = &p->word[i];
@@ -293,13 +320,19 @@ static void look_into_shell(struct shell *s, struct shell_part *p, int depth)
 		}
 		if (w->len < 2 || (w->text[0] != '-' && w->text[0] != '+'))
 			break;
+		size_t taken = fish ? look_at_fish_option(s, p, i, depth) : 0;
+		if (taken) {
+			i += taken - 1;
+			continue;
+		}
 		if (w->text[1] == '-') {
 			if (shell_word_is(w, "--")) {
 				i++;
 				break;
 			}
-			if (shell_word_is(w, "--rcfile") || shell_word_is(w, "--init-file"))
-				i++;
+			bool file = shell_word_is(w, "--rcfile") || shell_word_is(w, "--init-file");
+			if (file && ++i < p->nr_words)
+				look_at_script(s, &p->word[i], depth);
 			continue;
 		}
 		text = w->text[0] == '-' && memchr(w->text, 'c', w->len);
@@ -317,8 +350,6 @@ static void look_into_shell(struct shell *s, struct shell_part *p, int depth)
 		return;
 	}
 	if (!text && !from_stdin && i < p->nr_words && !reads_stdin(&p->word[i])) {
-		if (shell_word_process(&p->word[i]))
-			shell_opaque(s, "a shell that reads what another command writes");
 		look_at_script(s, &p->word[i], depth);
 		return; /* a script file: a command like any other */
 	}
@@ -326,127 +357,6 @@ static void look_into_shell(struct shell *s, struct shell_part *p, int depth)
 	    (shell_word_is(&p->word[1], "--version") || shell_word_is(&p->word[1], "--help")))
 		return;
 	shell_look_stdin(s, p, depth);
-}
-
-/* git with its verb at word @i, without what stands before it. */
-static void add_git(struct shell *s, const struct shell_part *p, size_t i)
-{
-	struct shell_part plain = { .flags = (p->flags & SHELL_REACHES) | SHELL_LOOKED };
-	struct shell_word git = shell_word_of("git");
-	shell_part_push(&plain, &git);
-	for (; i < p->nr_words; i++)
-		shell_part_push(&plain, &p->word[i]);
-	shell_add(s, &plain);
-}
-
-/* Settings of git that are commands, or names of commands. */
-static bool git_setting(const struct shell_word *w)
-{
-	static const char *const settings[] = { "alias.",
-						"core.sshcommand",
-						"core.pager",
-						"core.editor",
-						"core.hookspath",
-						"core.fsmonitor",
-						"core.gitproxy",
-						"credential.helper",
-						"diff.external",
-						"sequence.editor",
-						"pager.",
-						"include.path",
-						NULL };
-	for (const char *const *t = settings; *t; t++)
-		if (w->len >= strlen(*t) && !strncasecmp(w->text, *t, strlen(*t)))
-			return true;
-	return w->dynamic && w->prefix < 6;
-}
-
-/* Verbs of git that run what their words say. */
-static bool git_runs(const struct shell_part *p, size_t verb)
-{
-	static const char *const always[] = {
-		"filter-branch", "for-each-repo", "subtree", "difftool", "mergetool", "config", NULL
-	};
-	static const struct {
-		const char *verb, *word;
-	} with[] = { { "bisect", "run" },
-		     { "rebase", "-x" },
-		     { "rebase", "--exec" },
-		     { "submodule", "foreach" },
-		     { "grep", "-O" } };
-	const char *name = p->word[verb].dynamic ? "" : p->word[verb].text;
-	if (shell_among(name, always)) {
-		bool setting = strcmp(name, "config") != 0;
-		for (size_t i = verb + 1; i < p->nr_words; i++)
-			setting |= git_setting(&p->word[i]);
-		return setting;
-	}
-	for (size_t k = 0; k < ARRAY_LEN(with); k++)
-		for (size_t i = verb + 1; !strcmp(name, with[k].verb) && i < p->nr_words; i++)
-			if (shell_word_begins(&p->word[i], with[k].word))
-				return true;
-	return false;
-}
-
-/* Options of git that stand before its verb: seen without them as well, so that `git -C x push` is
- * a push. Of an option that is not known both is seen: it has a value, it has none. */
-static void look_into_git(struct shell *s, struct shell_part *p)
-{
-	static const char *const with_value[] = {
-		"-C",	       "-c",	       "--git-dir",	 "--work-tree",
-		"--namespace", "--config-env", "--super-prefix", "--attr-source",
-		NULL
-	};
-	static const char *const alone[] = { "-p",
-					     "--paginate",
-					     "-P",
-					     "--no-pager",
-					     "--bare",
-					     "--no-replace-objects",
-					     "--literal-pathspecs",
-					     "--glob-pathspecs",
-					     "--noglob-pathspecs",
-					     "--icase-pathspecs",
-					     "--no-optional-locks",
-					     "--no-lazy-fetch",
-					     "--no-advice",
-					     "--exec-path",
-					     "--html-path",
-					     "--version",
-					     "--help",
-					     "-v",
-					     "-h",
-					     NULL };
-	size_t i = 1;
-	while (i < p->nr_words && shell_word_begins(&p->word[i], "-")) {
-		const struct shell_word *o = &p->word[i];
-		bool value = !o->dynamic && shell_among(o->text, with_value);
-		if (!o->dynamic && !value && !shell_among(o->text, alone) &&
-		    !memchr(o->text, '=', o->len) && i + 2 < p->nr_words)
-			add_git(s, p, i + 2);
-		if (value && o->text[1] == 'c' && i + 1 < p->nr_words &&
-		    git_setting(&p->word[i + 1]))
-			p->flags |= SHELL_LOOSE;
-		if (shell_word_begins(o, "--config-env"))
-			p->flags |= SHELL_LOOSE;
-		i += value ? 2 : 1;
-	}
-	if (i < p->nr_words && git_runs(p, i))
-		p->flags |= SHELL_LOOSE;
-	if (i > 1 && i < p->nr_words)
-		add_git(s, p, i);
-}
-
-/* /usr/lib/git-core/git-push is git push. */
-static void look_into_git_dash(struct shell *s, const struct shell_part *p, const char *verb)
-{
-	struct shell_part plain = { .flags = (p->flags & SHELL_REACHES) | SHELL_LOOKED };
-	struct shell_word git = shell_word_of("git"), name = shell_word_of(verb);
-	shell_part_push(&plain, &git);
-	shell_part_push(&plain, &name);
-	for (size_t i = 1; i < p->nr_words; i++)
-		shell_part_push(&plain, &p->word[i]);
-	shell_add(s, &plain);
 }
 
 void shell_look_loose(struct shell *s, struct shell_part *p, int depth)
@@ -467,17 +377,39 @@ void shell_look_loose(struct shell *s, struct shell_part *p, int depth)
 	}
 }
 
+/* Text that a shell may evaluate later: in a subscript (let 'x[$(ls)]=1'), with ${x@P}, in PS4. */
+bool shell_holds_command(const struct shell_word *w)
+{
+	return !w->dynamic && (memmem(w->text, w->len, "$(", 2) || memchr(w->text, '`', w->len));
+}
+
+static bool evaluates_words(const struct shell_part *p, const char *name)
+{
+	static const char *const always[] = { "complete", "compgen", "mapfile", "readarray", NULL };
+	static const char *const data[] = { "echo", "history", "printf", NULL };
+	bool any = shell_among(name, always);
+	bool prints = shell_among(name, data) &&
+		      !(p->nr_words > 1 && shell_word_begins(&p->word[1], "-v"));
+	for (size_t i = 1; !prints && i < p->nr_words; i++)
+		any |= shell_holds_command(&p->word[i]);
+	return any;
+}
+
 /* Words of the shell itself that change what comes after them. */
 static void look_at_builtin(struct shell *s, struct shell_part *p, const char *name, int depth)
 {
 	static const char *const declares[] = { "export", "declare",  "typeset",
 						"local",  "readonly", NULL };
 	static const char *const reads[] = { ".", "source", NULL };
+	if (evaluates_words(p, name))
+		p->flags |= SHELL_LOOSE;
 	if (!strcmp(name, "eval")) {
 		p->flags |= SHELL_LOOKED;
 		shell_look_text(s, p->word + 1, p->nr_words - 1, depth);
-	} else if (!strcmp(name, "trap") && p->nr_words > 2 && !shell_word_is(&p->word[1], "-")) {
-		shell_look_text(s, p->word + 1, 1, depth);
+	} else if (!strcmp(name, "trap")) {
+		size_t at = p->nr_words > 1 && shell_word_is(&p->word[1], "--") ? 2 : 1;
+		if (p->nr_words > at + 1 && !shell_word_is(&p->word[at], "-"))
+			shell_look_text(s, p->word + at, 1, depth);
 	} else if (!strcmp(name, "cd") || !strcmp(name, "pushd")) {
 		if (p->nr_words == 2 && !p->word[1].dynamic)
 			strv_push_bytes(&s->dirs, p->word[1].text, p->word[1].len);
@@ -498,6 +430,18 @@ static void look_at_builtin(struct shell *s, struct shell_part *p, const char *n
 	}
 }
 
+/* gdb -ex 'run push' git: the last word is the program, an option has its arguments. */
+static void look_into_debugger(struct shell *s, struct shell_part *p, int depth)
+{
+	struct shell_part turned = { .flags = (p->flags & SHELL_REACHES) | SHELL_LOOKED |
+					      SHELL_LOOSE };
+	shell_part_push(&turned, &p->word[p->nr_words - 1]);
+	for (size_t i = 1; i < p->nr_words; i++)
+		shell_part_push(&turned, &p->word[i]);
+	shell_add(s, &turned);
+	shell_look_loose(s, p, depth);
+}
+
 bool shell_is_shell(const char *name)
 {
 	static const char *const shells[] = { "sh",    "bash", "dash",	"ash",	 "zsh",	 "ksh",
@@ -508,6 +452,7 @@ bool shell_is_shell(const char *name)
 
 void shell_look(struct shell *s, struct shell_part *p, int depth)
 {
+	static const char *const debuggers[] = { "gdb", "lldb", "cgdb", NULL };
 	add_targets(s, p);
 	if (depth > SHELL_DEPTH_MAX)
 		shell_opaque(s, "nested too deeply");
@@ -530,13 +475,15 @@ void shell_look(struct shell *s, struct shell_part *p, int depth)
 	else if (!strcmp(name, "find"))
 		look_into_find(s, &part, depth);
 	else if (!strcmp(name, "git"))
-		look_into_git(s, &part);
+		shell_look_git(s, &part);
 	else if (!strncmp(name, "git-", 4) && name[4])
-		look_into_git_dash(s, &part, name + 4);
+		shell_look_git_dash(s, &part, name + 4);
 	else if (shell_is_builtin(name))
 		look_at_builtin(s, &part, name, depth);
 	else if (shell_is_interpreter(name))
 		shell_look_interpreter(s, &part, depth);
+	else if (shell_among(name, debuggers) && part.nr_words > 1)
+		look_into_debugger(s, &part, depth);
 	else if (!shell_is_plain(&part))
 		shell_look_loose(s, &part, depth);
 	if (strchr(part.word[0].text, '/'))
@@ -563,6 +510,8 @@ static struct shell *shell_split_text(const char *text, size_t len, bool surface
 	else
 		shell_read(s, text, len, 0);
 	shell_look_spread(s);
+	if (!surface)
+		shell_look_made(s);
 	return s;
 }
 

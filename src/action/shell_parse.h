@@ -44,6 +44,8 @@ void shell_look(struct shell *s, struct shell_part *raw, int depth);
 void shell_opaque(struct shell *s, const char *why); /* the first reason stays */
 void shell_part_release(struct shell_part *p);
 void shell_part_push(struct shell_part *p, const struct shell_word *w);
+/* Adds to the parts; takes what @p owns. Past SHELL_PARTS_MAX: opaque. */
+void shell_add(struct shell *s, struct shell_part *p);
 /* --- shell_look.c: words, and commands that are looked through --- */
 struct shell_word shell_word_of(const char *text);
 /* it comes from elsewhere: standard input, a directory */
@@ -67,6 +69,17 @@ void shell_look_stdin(struct shell *s, struct shell_part *p, int depth);
 /* @p may run what its words say, in a way that is not known: SHELL_LOOSE. */
 void shell_look_loose(struct shell *s, struct shell_part *p, int depth);
 
+/* a static word with a $( ) or backtick that a shell did not run when it read the word */
+bool shell_holds_command(const struct shell_word *w);
+
+/* --- shell_git.c: git and git-VERB --- */
+void shell_look_git(struct shell *s, struct shell_part *p);
+void shell_look_git_dash(struct shell *s, const struct shell_part *p, const char *verb);
+
+/* --- shell_made.c --- */
+/* What the line writes, copies, or links and then may run. After all parts are there. */
+void shell_look_made(struct shell *s);
+
 /* --- shell_wrap.c: commands that run other commands --- */
 bool shell_is_wrapper(const char *name);
 bool shell_is_arch(const struct shell_word *w);
@@ -75,6 +88,7 @@ void shell_look_wrapper(struct shell *s, struct shell_part *p, int depth);
 /* --- shell_known.c: programs whose words are no commands --- */
 bool shell_is_builtin(const char *name);
 bool shell_is_plain(const struct shell_part *p);
+bool shell_is_tool(const char *name); /* it runs files of the project: make, npm, ... */
 
 /* --- shell_code.c: code of other languages --- */
 bool shell_is_interpreter(const char *name);

@@ -37,7 +37,7 @@ static const struct {
 	{ "case $x in a|b) c;; (d) e;; *) f; esac; g", "c | e | f | g" },
 	{ "! a", "a" },
 	{ "[ -f x ] && a", "[ -f x ] | a" },
-	{ "[[ -f x && y > z ]] && a", "a" },
+	{ "[[ -f x && y > z ]] && a", "(y z) | a" },
 	{ "f() { rm -rf /; }; f", "rm -rf / | f" },
 	/* substitutions */
 	{ "echo $(rm -rf x)", "echo ~$(rm_-rf_x) | rm -rf x" },
@@ -119,7 +119,7 @@ static const struct {
 	{ "a )", "!unbalanced )" },
 	{ "(a", "!unbalanced brackets" },
 	{ "a ${b", "!unbalanced bracket" },
-	{ "((x = 1))", "" },
+	{ "((x = 1))", "((( (x_=_1)))" },
 	{ "alias ls='rm -rf /'\nls", "!an alias" },
 	{ "a ;; b", "!a case that is not understood" },
 	{ "echo !(x)", "!brackets that are not understood" },
