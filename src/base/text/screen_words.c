@@ -1,6 +1,5 @@
 #include "base/text/screen_words.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 enum { ESC = 0x1b, BEL = 7, RIGHT_MAX = 200, PARAMS_MAX = 12 };
@@ -36,6 +35,15 @@ static void words_right(struct words *w, long columns)
 		words_put(w, ' ');
 }
 
+/* The digits at @p, at most PARAMS_MAX of them, as a number; 0 without any. */
+static long csi_number(const char *p, const char *end)
+{
+	long n = 0;
+	for (; p < end && *p >= '0' && *p <= '9'; p++)
+		n = n * 10 + (*p - '0');
+	return n;
+}
+
 /* ESC [ ..: @i is behind the bracket. */
 static size_t take_csi(const char *s, size_t n, size_t i, struct words *w)
 {
@@ -46,7 +54,7 @@ static size_t take_csi(const char *s, size_t n, size_t i, struct words *w)
 		return n;
 	char final = s[i];
 	const char *second = memchr(s + from, ';', i - from);
-	long first = i - from < PARAMS_MAX ? strtol(s + from, NULL, 10) : 0;
+	long first = i - from < PARAMS_MAX ? csi_number(s + from, s + i) : 0;
 	if (first < 1)
 		first = 1;
 	if (final == 'C' || (final == 'G' && first > w->column)) {
@@ -54,7 +62,7 @@ static size_t take_csi(const char *s, size_t n, size_t i, struct words *w)
 	} else if (strchr("ABDEFGHdf", final)) {
 		words_put(w, '\n');
 		if (strchr("Hf", final) && second && i - from < PARAMS_MAX)
-			w->column = strtol(second + 1, NULL, 10) - 1;
+			w->column = csi_number(second + 1, s + i) - 1;
 		else if (final == 'G')
 			w->column = first - 1;
 	}
