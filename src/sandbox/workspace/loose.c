@@ -99,6 +99,8 @@ static void read_message(struct loose_commit *c, const char *at, const char *end
 {
 	while (at < end && *at == '\n')
 		at++;
+	const char *nul = memchr(at, 0, (size_t)(end - at)); /* git shows no more of it */
+	end = nul ? nul : end;
 	while (end > at && end[-1] == '\n')
 		end--;
 	c->message = mem_strndup(at, (size_t)(end - at));
