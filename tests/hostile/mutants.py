@@ -14,7 +14,7 @@ JUDGES = {
     KEEPER: (["build/sandglass-keeper"], ["tests/hostile/namespaces.sh", "build/tests/sandbox/t_process_wall", "tests/hostile/limits.sh", "tests/hostile/proc.sh"]),
     FILTER: (["build/tests/sandbox/t_seccomp"], ["build/tests/sandbox/t_seccomp"]),
     RULES: (["build/sandglass-guest", "build/sandglass-guest.gz", "build/sandglass", "build/helpers/hostile/container"],
-            ["tests/hostile/namespaces.sh", "build/tests/sandbox/t_process_reduced", "tests/hostile/calls.sh", "tests/hostile/limits.sh"]),
+            ["tests/hostile/namespaces.sh", "build/tests/sandbox/t_process_reduced", "tests/hostile/guest_limits.sh", "tests/hostile/calls.sh", "tests/hostile/limits.sh"]),
 }
 
 
