@@ -99,7 +99,8 @@ static void read_message(struct loose_commit *c, const char *at, const char *end
 {
 	while (at < end && *at == '\n')
 		at++;
-	const char *nul = memchr(at, 0, (size_t)(end - at)); /* git shows no more of it */
+	const char *nul =
+		at < end ? memchr(at, 0, (size_t)(end - at)) : NULL; /* git shows no more of it */
 	end = nul ? nul : end;
 	while (end > at && end[-1] == '\n')
 		end--;
@@ -134,7 +135,7 @@ bool loose_commit_read(struct loose_commit *out, const struct buf *text)
 		good = !memchr(at, 0, len) && read_header(out, at, len, at == begin);
 		at = nl ? nl + 1 : end;
 	}
-	if (!good) {
+	if (!good || object_is_null(&out->tree)) {
 		loose_commit_release(out);
 		return false;
 	}
