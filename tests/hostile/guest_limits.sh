@@ -55,6 +55,8 @@ held() { # name, sandbox as JSON, isolation level, a program to run it in
 	like "$took" 'core=0 memlock=0 .*msgqueue=0 rtprio=0 nice=0 sigpending=256' "$1: the limits that every command has"
 	like "$took" 'nproc=60 ' "$1: and of processes"
 }
+ulimit -r 10 2>/dev/null # root may: others have no such right to lose
+ulimit -e 10 2>/dev/null
 outside=$(ulimit -n 4096 2>/dev/null; cd repo && python3 take.py; rm -f big)
 like "$outside" 'memory:unbounded size:unbounded processes:unbounded descriptors:unbounded' 'outside of a sandbox there is no bound'
 container=${SANDGLASS%/*}/helpers/hostile/container
