@@ -42,7 +42,8 @@ static uint64_t view_diff_box_of(const struct diff_view *v, const struct model *
 {
 	const struct model_action *act = model_action(m, v->action);
 	const struct model_agent *a = model_agent(m, v->agent ? v->agent : act ? act->agent : 0);
-	uint64_t box = a && a->box ? a->box : act ? act->box : 0;
+	/* a script with several sandboxes: the action knows its own */
+	uint64_t box = act && act->box ? act->box : a ? a->box : 0;
 	if (!box && m->nr_boxes > 0)
 		box = m->box[m->nr_boxes - 1].id;
 	return box;

@@ -3,6 +3,7 @@
 #include "fake_session.h"
 #include "tap.h"
 #include "ui/frame/ui.h"
+#include "ui/term/term.h"
 
 static bool leads_to(const char *view, const char *keys, const char *where)
 {
@@ -65,6 +66,35 @@ static void says(bool replay, const char *want)
 	source_close(&s);
 }
 
+/* The diff of a pending action is of its own sandbox: scripts open several. */
+static void shows_box_of_action(uint64_t action, const char *box)
+{
+	struct err err = ERR_INIT;
+	struct source *s = NULL;
+	struct ui ui;
+	char *screen = NULL;
+	size_t len = 0;
+	if (source_open(&s, "tests/screens/several.jsonl", &err) < 0)
+		exit(99);
+	ui_init(&ui, &s, NULL, 1, 24, 80, false);
+	ui_sync(&ui);
+	ui_draw(&ui);
+	ui_open(&ui, "queue", &(struct subject){ .action = action });
+	ui_draw(&ui);
+	ui_open(&ui, "approval", &(struct subject){ .action = action });
+	ui_draw(&ui);
+	ui.mono_us += 1000000;
+	ui_key(&ui, 'd');
+	ui_draw(&ui);
+	FILE *to = open_memstream(&screen, &len);
+	term_dump(&ui.grid, to);
+	fclose(to);
+	ok(strstr(screen, box), "#%llu: diff of %s", (unsigned long long)action, box);
+	free(screen);
+	ui_release(&ui);
+	source_close(&s);
+}
+
 int main(void)
 {
 	setenv("TZ", "UTC", 1);
@@ -77,5 +107,7 @@ int main(void)
 	help_keeps_keys("review");
 	says(false, "'sandglass approve s-0rev1e#7' lets the script merge it");
 	says(true, "nothing runs in replay");
+	shows_box_of_action(8, "process:first");
+	shows_box_of_action(11, "process:second");
 	return done_testing();
 }
