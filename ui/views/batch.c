@@ -112,8 +112,9 @@ static void views_batch_send_all(struct batch *b, struct ui *ui, const char *wor
 		nr += ui_send(ui, it->source, words, opts);
 	}
 	b->nr = 0;
-	if (nr > 0)
-		ui_say(ui, ROLE_DIM, "%s: %zu action%s", word, nr, nr == 1 ? "" : "s");
+	if (nr > 1) /* ui_send names a single one */
+		ui_say(ui, ROLE_DIM, "%zu actions %s", nr,
+		       strcmp(word, "deny") == 0 ? "denied; agents continue" : "approved once");
 }
 
 static void views_batch_approved(struct ui *ui, const char *key)
