@@ -83,7 +83,6 @@ local sg = {}
 ---@field limits { mem: sg.Size?, cpus: number?, pids: integer?, disk: sg.Size?, files: integer?, time: sg.Time?, gpu: integer? }?
 ---@field env table<string,string>?
 ---@field keep boolean?
----@field policy string?
 ---@field roots string[]?   # read-only directories of the host (programs outside /usr)
 ---@field trace "exec"|false?  # records every program and connection that the kernel sees, below the command that caused it. It observes; it doesn't isolate
 ---@field hold_exec string|string[]?  # argument patterns ("git push *"): a process about to execute such a program waits for your approval. If you deny it, execve fails with EPERM
@@ -481,7 +480,6 @@ sg.agent = {}
 ---@field agents sg.Tool[]?
 ---@field name string?
 ---@field compact boolean|table?
----@field policy string?
 ---@field options table?
 ---@field instructions boolean?  # false: ignore the project's AGENTS.md, CLAUDE.md, and skills
 

@@ -257,7 +257,7 @@ local RUN = check.spec("sg.AgentOpts", {
   task = "string!", model = "string|sg.Model", box = "sg.Box", tools = "list", system = "string",
   budget = "table|sg.Budget",
   done = "function", on = "table", output = "table", history = "list", agents = "list", name = "string",
-  compact = "boolean|table", policy = "string", options = "table", instructions = "boolean",
+  compact = "boolean|table", options = "table", instructions = "boolean",
 })
 local ON = { text = "function", call = "function", result = "function", turn = "function" }
 local USUAL = { "shell", "read", "write", "edit", "glob", "grep" }
@@ -438,7 +438,7 @@ local function start_agent(run, me)
   local v, err = call("agent.start", {
     name = run.name, task = o.task, model = run.chat.model.name, box = run.box and run.box.id, tools = names,
     limits = limits,
-    budget = budget_is_handle and o.budget.id or nil, policy = o.policy,
+    budget = budget_is_handle and o.budget.id or nil,
   })
   if not v then return nil, err end
   run.agent, run.parent = v.agent, me.agent or 0

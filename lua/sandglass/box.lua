@@ -695,7 +695,7 @@ end
 
 local SANDBOX = {
   name = "string", backend = "string", image = "string|table", build = "string|table", repo = "string|table", repos = "table", copy = "boolean",
-  net = "string|table", proxies = "list", limits = "table", env = "table", user = "string", keep = "boolean", policy = "string",
+  net = "string|table", proxies = "list", limits = "table", env = "table", user = "string", keep = "boolean",
   expose = "list", mask = "table", roots = "list",
   accept = "string", options = "table", trace = "string|boolean", hold_exec = "string|list", on_lost = "string",
   honeytokens = "boolean|list",
@@ -817,7 +817,7 @@ function M.open_with(o, more)
     name = o.name, backend = o.backend or rt.env.backend, image = o.image, build = o.build,
     repo = repositories(o), copy = o.copy,
     net = net, proxies = proxy.specs(proxies),
-    limits = limits, env = o.env, user = o.user, keep = o.keep, policy = o.policy, expose = o.expose, mask = o.mask, accept = o.accept,
+    limits = limits, env = o.env, user = o.user, keep = o.keep, expose = o.expose, mask = o.mask, accept = o.accept,
     options = options, roots = o.roots, trace = watching(o), honeytokens = o.honeytokens,
   })
   if not v then error(err, 0) end
