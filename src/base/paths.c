@@ -5,6 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/buf.h"
 #include "base/mem.h"
 
 #ifndef SANDGLASS_PREFIX
@@ -101,4 +102,35 @@ bool path_holds(const char *dir, const char *path)
 	size_t len = strlen(dir);
 	return !strcmp(dir, "/") ||
 	       (full && !strncmp(full, dir, len) && (full[len] == '/' || !full[len]));
+}
+
+char *path_project(const char *dir)
+{
+	char *at = realpath(dir, NULL);
+	CLEANUP(free_ptr) char *up = at ? mem_strdup(at) : NULL;
+	while (up && *up) {
+		CLEANUP(free_ptr) char *git = path_join(up, ".git");
+		if (access(git, F_OK) == 0) {
+			free(at);
+			return mem_strdup(up);
+		}
+		char *slash = strrchr(up, '/');
+		if (!slash)
+			break;
+		*slash = 0;
+	}
+	return at;
+}
+
+void path_project_levels(const char *dir, struct strv *out)
+{
+	CLEANUP(free_ptr) char *at = realpath(dir, NULL);
+	CLEANUP(free_ptr) char *root = path_project(dir);
+	while (at && root && path_holds(root, at)) {
+		strv_push(out, at);
+		char *slash = strrchr(at, '/');
+		if (!slash || slash == at)
+			break;
+		*slash = 0;
+	}
 }

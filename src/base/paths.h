@@ -17,6 +17,11 @@ char *paths_libexec(const char *name);
 char *path_join(const char *a, const char *b);
 /* A path as a user types it where no shell reads it: "~" and "~/" are $HOME. */
 char *path_typed(const char *path);
+/* The directory with .git that @dir is in, else @dir, without links; NULL: there is no @dir. */
+char *path_project(const char *dir);
+/* Adds @dir and the directories above it, up to that of its project, without links. */
+struct strv;
+void path_project_levels(const char *dir, struct strv *out);
 /* Does @dir, absolute and without links, contain @path, or is it that? One that is not there (or
  * NULL) is in "/" alone. */
 bool path_holds(const char *dir, const char *path);

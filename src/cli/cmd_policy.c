@@ -7,6 +7,7 @@
 #include "action/added.h"
 #include "action/policy_doubt.h"
 #include "cli/lib/cmd_priv.h"
+#include "cli/lib/config.h"
 #include "cli/lib/policy_file.h"
 #include "secrets/trust.h"
 #include "base/mem.h"
@@ -94,8 +95,10 @@ static int cmd_policy_check(struct cmd_ctx *ctx)
 /* --- explain ----------------------------------------------------------------------------------
  */
 
+enum { POLICY_LEVELS = 16 };
+
 struct set {
-	struct policy *item[5];
+	struct policy *item[3 + 2 * POLICY_LEVELS];
 	size_t nr;
 };
 
@@ -121,7 +124,7 @@ static int cmd_policy_add_project(struct cmd_ctx *ctx, struct set *s, const char
 	return 0;
 }
 
-/* The files that a session started here would have. */
+/* The files that a session with a sandbox of the repository here would have. */
 static int load_all(struct cmd_ctx *ctx, struct set *s, struct err *err)
 {
 	CLEANUP(free_ptr) char *user = paths_config("policy.lua");
@@ -131,9 +134,25 @@ static int load_all(struct cmd_ctx *ctx, struct set *s, struct err *err)
 					       : err_sys(err, "can't open '%s'", only);
 	if (cmd_policy_add(s, policy_file_machine, err) < 0 || cmd_policy_add(s, user, err) < 0)
 		return -1;
-	return cmd_policy_add_project(ctx, s, policy_file_project, err) < 0
-		       ? -1
-		       : cmd_policy_add_project(ctx, s, ADDED_FILE, err);
+	struct strv level = STRV_INIT;
+	struct config *c = NULL;
+	int rc = config_open(&c, ctx, err);
+	CLEANUP(free_ptr) char *more = rc == 0 ? config_value(c, "policy") : NULL;
+	if (c)
+		config_close(&c);
+	if (more)
+		rc = policy_file_load(more, &s->item[s->nr], err);
+	s->nr += more && rc == 0;
+	path_project_levels(".", &level);
+	for (size_t i = 0; i < level.nr && i < POLICY_LEVELS && rc == 0; i++) {
+		CLEANUP(free_ptr) char *rules = path_join(level.item[i], policy_file_project);
+		CLEANUP(free_ptr) char *added = path_join(level.item[i], ADDED_FILE);
+		rc = cmd_policy_add_project(ctx, s, i ? rules : policy_file_project, err);
+		if (rc == 0)
+			rc = cmd_policy_add_project(ctx, s, i ? added : ADDED_FILE, err);
+	}
+	strv_release(&level);
+	return rc;
 }
 
 static const char *match_word(enum match_state s)

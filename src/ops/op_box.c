@@ -7,6 +7,7 @@
 #include "ops/script_tree.h"
 #include "supervisor/box/box_request.h"
 #include "supervisor/box/super_box.h"
+#include "supervisor/people/policy_files.h"
 #include "base/paths.h"
 #include "sandbox/batch.h"
 
@@ -16,6 +17,7 @@
  * action of its own before the box is opened, so that a rule sees the path and a user may be
  * asked. */
 struct chosen {
+	struct call *call;
 	struct strv path;
 	size_t at;
 	struct effector effector;
@@ -24,6 +26,7 @@ struct chosen {
 static void free_chosen(void *data)
 {
 	struct chosen *ch = data;
+	policy_forget(ch->call->super, ch);
 	strv_release(&ch->path);
 	free(ch);
 }
@@ -41,9 +44,14 @@ static void show_cancel(void *self, struct action *a, const char *how)
 	(void)how;
 }
 
-static void box_open_now(struct call *c)
+static void box_open_now(void *self)
 {
 	struct err err = ERR_INIT;
+	struct chosen *ch = self;
+	struct call *c = ch->call;
+	c->data = NULL;
+	c->free_data = NULL;
+	free_chosen(ch);
 	if (super_box_open(c, &err) < 0)
 		call_fail_err(c, &err);
 }
@@ -62,10 +70,7 @@ static void show_next(struct call *c)
 {
 	struct chosen *ch = c->data;
 	if (ch->at == ch->path.nr) {
-		c->data = NULL;
-		c->free_data = NULL;
-		free_chosen(ch);
-		box_open_now(c);
+		policy_when_read(c->super, box_open_now, ch);
 		return;
 	}
 	struct action_spec spec = { .kind = ACT_PUT,
@@ -86,6 +91,15 @@ static void choose_shown(const struct call *c, struct strv *out, const json_t *p
 		strv_push(out, full);
 }
 
+/* The rules of its project hold from before it can be opened. */
+static void choose_repo(const struct call *c, struct chosen *ch, const json_t *path)
+{
+	CLEANUP(buf_release) struct buf b = BUF_INIT;
+	if (json_get_bytes(path, &b))
+		policy_load_repo(c->super, buf_cstr(&b));
+	choose_shown(c, &ch->path, path);
+}
+
 void op_box_open(struct call *c)
 {
 	struct err none = ERR_INIT; /* said when it is opened */
@@ -93,11 +107,11 @@ void op_box_open(struct call *c)
 	struct chosen *ch = NEW(struct chosen);
 	size_t i;
 	json_t *one;
+	ch->call = c;
 	ch->effector =
 		(struct effector){ .name = "sandbox", .start = show_start, .cancel = show_cancel };
 	if (box_request_repos(c->args, repos, &none) == 0)
-		json_array_foreach(repos, i, one)
-			choose_shown(c, &ch->path, json_object_get(one, "dir"));
+		json_array_foreach(repos, i, one) choose_repo(c, ch, json_object_get(one, "dir"));
 	json_array_foreach(json_object_get(c->args, "roots"), i, one)
 		choose_shown(c, &ch->path, one);
 	c->data = ch;

@@ -3,7 +3,6 @@
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "luahost/luahost.h"
 #include "supervisor/core/call.h"
@@ -36,25 +35,6 @@ static bool lies_in_dir(const char *dir, const char *path)
 	return full && strcmp(full, "/") != 0 && path_holds(full, path);
 }
 
-/* The directory with .git that @dir is in, else @dir. Returns owned. */
-static char *project_above(const char *dir)
-{
-	char *at = realpath(dir, NULL);
-	CLEANUP(free_ptr) char *up = at ? mem_strdup(at) : NULL;
-	while (up && *up) {
-		CLEANUP(free_ptr) char *git = path_join(up, ".git");
-		if (access(git, F_OK) == 0) {
-			free(at);
-			return mem_strdup(up);
-		}
-		char *slash = strrchr(up, '/');
-		if (!slash)
-			break;
-		*slash = 0;
-	}
-	return at;
-}
-
 bool script_tree_file(const struct call *c, const char *path)
 {
 	return lies_in_dir(luahost_dir(c->host), path) ||
@@ -66,7 +46,7 @@ bool script_tree_dir(const struct call *c, const char *path)
 	if (!luahost_dir(c->host) && c->host == c->super->host)
 		return true;
 	CLEANUP(free_ptr)
-	char *mine = luahost_dir(c->host) ? project_above(luahost_dir(c->host)) : NULL;
-	CLEANUP(free_ptr) char *here = project_above(".");
+	char *mine = luahost_dir(c->host) ? path_project(luahost_dir(c->host)) : NULL;
+	CLEANUP(free_ptr) char *here = path_project(".");
 	return lies_in_dir(mine, path) || lies_in_dir(here, path) || user_gave_path(c->super, path);
 }

@@ -27,6 +27,7 @@
 #include "supervisor/trial/repeat.h"
 #include "supervisor/core/disk_space.h"
 #include "supervisor/resume.h"
+#include "supervisor/people/policy_files.h"
 #include "supervisor/core/readiness.h"
 #include "supervisor/box/box_ops.h"
 #include "supervisor/box/super_box.h"

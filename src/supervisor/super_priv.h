@@ -1,4 +1,4 @@
-/* Between super.c, super_options.c, super_policy.c, super_cmd.c and super_share.c. */
+/* Between super.c, super_options.c, super_cmd.c and super_share.c. */
 #ifndef SUPERVISOR_SUPER_PRIV_H
 #define SUPERVISOR_SUPER_PRIV_H
 
@@ -21,12 +21,6 @@ struct super_own *super_own(const struct super *s); /* super.c */
 /* --- super_options.c --- */
 json_t *super_options_event(const struct super_opts *o); /* of session.start; returns owned */
 void super_options_apply(struct super *s);		 /* ends the session if one is wrong */
-
-/* --- super_policy.c --- */
-/* Reads the policy files (system, user, project, named) through a Lua host, then calls @ready once.
- * A wrong file ends the session with status 3. */
-void policy_load(struct super *s, loop_fn *ready);
-void policy_hosts_free(struct super *s);
 
 /* --- super_cmd.c, super_share.c --- */
 NODISCARD int super_listen(struct super *s, struct err *err); /* opens the control socket */

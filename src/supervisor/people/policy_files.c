@@ -1,10 +1,9 @@
-/* Rules: each policy file is run once in a Lua host and becomes data of the gate. Hosts of files
- * with a `when` stay. */
+#include "supervisor/people/policy_files.h"
+
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#include "supervisor/super_priv.h"
 #include "action/policy_doubt.h"
 #include "luahost/luahost.h"
 #include "base/exit.h"
@@ -12,10 +11,12 @@
 #include "supervisor/core/parts.h"
 #include "supervisor/people/super_added.h"
 #include "secrets/trust.h"
+#include "record/read/session.h"
 #include "base/fd.h"
 #include "base/paths.h"
 
 #define MACHINE_FILE "/etc/sandglass/policy.lua" /* users cannot weaken it */
+#define PROJECT_FILE ".sandglass/policy.lua"
 
 enum { POLICY_MAX = 1 << 20 };
 
@@ -27,9 +28,17 @@ struct policy_file {
 	bool read; /* its data has arrived */
 };
 
+struct policy_wait {
+	struct policy_wait *next;
+	void (*then)(void *self);
+	void *self;
+};
+
 struct policy_files {
 	struct policy_file *first; /* files that are being read, hosts that answer `when` */
 	loop_fn *ready;		   /* NULL: called, or not asked for */
+	struct policy_wait *waits; /* sandboxes that wait for the rules of their repository */
+	struct strv untrusted;	   /* their warnings were given */
 };
 
 static struct policy_files *policy_files_of(const struct super *s)
@@ -59,12 +68,27 @@ static void super_policy_when(void *self, uint64_t ticket, const char *file, int
 
 static void super_policy_maybe_ready(struct super *s)
 {
-	for (struct policy_file *p = policy_files_of(s)->first; p; p = p->next)
+	struct policy_files *files = policy_files_of(s);
+	for (struct policy_file *p = files->first; p; p = p->next)
 		if (!p->read)
 			return;
-	loop_fn *ready = take(&policy_files_of(s)->ready);
+	loop_fn *ready = take(&files->ready);
 	if (ready && !s->ending)
 		ready(s);
+	while (files->waits && !s->ending) {
+		struct policy_wait *w = files->waits;
+		void (*then)(void *) = w->then;
+		void *self = w->self;
+		files->waits = w->next;
+		free(w);
+		then(self);
+	}
+}
+
+static bool path_ends(const char *path, const char *tail)
+{
+	size_t n = strlen(path), t = strlen(tail);
+	return n >= t && !strcmp(path + n - t, tail) && (n == t || path[n - t - 1] == '/');
 }
 
 static bool has_when(const json_t *data)
@@ -116,7 +140,7 @@ static void super_policy_on_result(void *self, json_t *data)
 	json_t *copy = json_copy((json_t *)(uintptr_t)doc);
 	json_object_del(copy, "t");
 	json_put_str(copy, "file", p->path);
-	json_put_flag(copy, "added", !strcmp(p->path, ADDED_FILE));
+	json_put_flag(copy, "added", path_ends(p->path, ADDED_FILE));
 	json_put_flag(copy, "firm", !strcmp(p->path, MACHINE_FILE));
 	int rc = policy_from_json(&policy, copy, &err);
 	bool keep = has_when(copy);
@@ -180,16 +204,102 @@ static int super_policy_add_file(struct super *s, const char *path, bool require
 	return luahost_new(&p->host, s, &st, &super_policy_ops, p, err);
 }
 
+static bool is_loaded(const struct super *s, const char *path)
+{
+	CLEANUP(free_ptr) char *full = realpath(path, NULL);
+	for (const struct policy_file *p = policy_files_of(s)->first; p && full; p = p->next) {
+		CLEANUP(free_ptr) char *old = realpath(p->path, NULL);
+		if (old && !strcmp(old, full))
+			return true;
+	}
+	return false;
+}
+
 static int super_policy_add_project(struct super *s, const char *path, struct err *err)
 {
-	if (access(path, F_OK) != 0)
+	if (access(path, F_OK) != 0 || is_loaded(s, path))
 		return 0;
 	if (!trusted_file(path)) {
+		CLEANUP(free_ptr) char *full = realpath(path, NULL);
+		struct strv *untrusted = &policy_files_of(s)->untrusted;
+		for (size_t i = 0; i < untrusted->nr; i++)
+			if (full && !strcmp(untrusted->item[i], full))
+				return 0;
+		strv_push(untrusted, full ? full : path);
 		super_warn(s, "read it, then: sandglass trust",
 			   "'%s' is not trusted and was not loaded", path);
 		return 0;
 	}
 	return super_policy_add_file(s, path, true, err);
+}
+
+void policy_load_repo(struct super *s, const char *dir)
+{
+	struct err err = ERR_INIT;
+	struct strv level = STRV_INIT;
+	int rc = 0;
+	path_project_levels(dir, &level);
+	for (size_t i = 0; i < level.nr && rc == 0; i++) {
+		CLEANUP(free_ptr) char *rules = path_join(level.item[i], PROJECT_FILE);
+		CLEANUP(free_ptr) char *added = path_join(level.item[i], ADDED_FILE);
+		rc = super_policy_add_project(s, rules, &err);
+		if (rc == 0)
+			rc = super_policy_add_project(s, added, &err);
+	}
+	strv_release(&level);
+	if (rc < 0)
+		super_end(s, EXIT_SCRIPT, "%s", err.text);
+}
+
+void policy_when_read(struct super *s, void (*then)(void *self), void *self)
+{
+	struct policy_wait **last = &policy_files_of(s)->waits;
+	while (*last)
+		last = &(*last)->next;
+	*last = NEW(struct policy_wait);
+	**last = (struct policy_wait){ .then = then, .self = self };
+	super_policy_maybe_ready(s);
+}
+
+void policy_forget(struct super *s, const void *self)
+{
+	for (struct policy_wait **p = &policy_files_of(s)->waits; *p;) {
+		struct policy_wait *w = *p;
+		if (w->self == self) {
+			*p = w->next;
+			free(w);
+		} else {
+			p = &w->next;
+		}
+	}
+}
+
+/* A resumed script doesn't open its sandboxes again: the recording names their policy files. */
+static int policy_load_resumed(struct super *s, struct err *err)
+{
+	struct session *old = NULL;
+	struct feed *feed = NULL;
+	struct arena arena = ARENA_INIT;
+	struct event ev;
+	int rc = session_open(&old, s->opts->resume, err);
+	if (rc == 0)
+		rc = feed_new(&feed, old, FEED_ALL, 0, err);
+	while (rc == 0 && feed_next(feed, &ev, &arena, 0, err) == 1) {
+		CLEANUP(json_release)
+		json_t *body = ev.kind == EV_POLICY_LOADED && ev.body
+				       ? json_parse(ev.body, ev.len, "event", err)
+				       : NULL;
+		const char *path = json_str(body, "file", "");
+		if (*path == '/' && (path_ends(path, PROJECT_FILE) || path_ends(path, ADDED_FILE)))
+			rc = super_policy_add_project(s, path, err);
+		arena_reset(&arena);
+	}
+	arena_release(&arena);
+	if (feed)
+		feed_free(&feed);
+	if (old)
+		session_close(&old);
+	return rc;
 }
 
 void policy_load(struct super *s, loop_fn *ready)
@@ -209,9 +319,11 @@ void policy_load(struct super *s, loop_fn *ready)
 	if (rc == 0)
 		rc = super_policy_add_file(s, user, false, &err);
 	if (rc == 0)
-		rc = super_policy_add_project(s, ".sandglass/policy.lua", &err);
+		rc = super_policy_add_project(s, PROJECT_FILE, &err);
 	if (rc == 0)
 		rc = super_policy_add_project(s, ADDED_FILE, &err);
+	if (rc == 0 && s->opts->resume)
+		rc = policy_load_resumed(s, &err);
 	for (size_t i = 0; rc == 0 && s->opts->policy && s->opts->policy[i]; i++)
 		rc = super_policy_add_file(s, s->opts->policy[i], true, &err);
 	if (rc < 0)
@@ -222,8 +334,11 @@ void policy_load(struct super *s, loop_fn *ready)
 
 void policy_hosts_free(struct super *s)
 {
-	added_drop(s);
 	struct policy_files *all = policy_files_of(s);
+	while (all->waits)
+		policy_forget(s, all->waits->self);
+	strv_release(&all->untrusted);
+	added_drop(s);
 	while (all->first) {
 		struct policy_file *p = all->first;
 		all->first = p->next;
