@@ -54,6 +54,11 @@ static int cmd_policy_check(struct cmd_ctx *ctx)
 	struct policy *p;
 	struct err err = ERR_INIT;
 	CLEANUP(free_ptr) char *file = file_to_check(ctx);
+	if (!cmd_word(ctx, 1) && !cmd_opt(ctx, "file") && access(file, F_OK) != 0)
+		return cmd_fail_with(ctx, EXIT_USAGE,
+				     "no policy file found: neither '%s' nor '%s'\n"
+				     "'sandglass init' writes one.",
+				     policy_file_project, file);
 	if (policy_file_load(file, &p, &err) < 0)
 		return cmd_fail(ctx, &err);
 	static const char *const defaults[] = { "", "allow", "boxed", "careful", "ask", "deny" };

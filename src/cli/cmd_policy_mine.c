@@ -302,7 +302,7 @@ static void cmd_policy_mine_print(struct cmd_ctx *ctx, const struct mine *m)
 				"sandglass: policy: no rules found: you approved no action in these sessions\n");
 		else
 			fprintf(ctx->err,
-				"sandglass: policy: no rules found: none matches one of %zu approvals and none of %zu denials\n",
+				"sandglass: policy: no rules found: no pattern covers any of your %zu approvals without one of your %zu denials\n",
 				approved, denied);
 		return;
 	}

@@ -3,6 +3,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <stdio.h>
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -350,5 +351,15 @@ int session_open_ref(struct cmd_ctx *ctx, const char *text, struct session **out
 	CLEANUP(free_ptr) char *path = NULL;
 	if (session_ref(ctx->sessions, text, &path, seq_out, err) < 0)
 		return -1;
-	return session_open(out, path, err);
+	if (session_open(out, path, err) < 0)
+		return -1;
+	uint64_t head = session_head(*out);
+	if (*seq_out > head) {
+		err_set(err, ERR_NOENT,
+			"session '%s' has no event %" PRIu64 "; the last is %" PRIu64,
+			session_id(*out), *seq_out, head);
+		session_close(out);
+		return -1;
+	}
+	return 0;
 }
