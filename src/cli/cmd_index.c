@@ -54,6 +54,11 @@ static void cmd_index_told(struct work *w, int rc, const struct err *err)
 	if (rc < 0) {
 		w->failed++;
 		cmd_tell_error(w->ctx, w->id, err);
+	} else if (w->ctx->json) {
+		json_t *o = json_object();
+		json_put_str(o, "session", w->id);
+		json_put_flag(o, "complete", rc > 0);
+		cmd_json(w->ctx, o);
 	} else if (!w->ctx->quiet) {
 		fprintf(w->ctx->out, "%s: search index %s\n", w->id,
 			rc ? "complete" : "incomplete: interrupted, or the file is in use");
@@ -112,7 +117,9 @@ static int cmd_index_catalog(struct work *w, size_t least)
 		fprintf(w->ctx->err, "\r\x1b[K");
 	if (rc < 0)
 		return cmd_fail(w->ctx, &err);
-	if (added && !w->ctx->quiet)
+	if (w->ctx->json)
+		cmd_json(w->ctx, json_pack("{s:I}", "catalog_added", (json_int_t)added));
+	else if (added && !w->ctx->quiet)
 		fprintf(w->ctx->out, "catalog: %zu sessions added\n", added);
 	return EXIT_DONE;
 }
@@ -137,7 +144,7 @@ int cmd_index(struct cmd_ctx *ctx)
 		return cmd_fail(ctx, &err);
 	for (size_t i = 0; i < files.nr && !asked_to_end; i++)
 		cmd_index_one(&w, files.item[i].path, false);
-	if (!cmd_word(ctx, 0) && !w.done && !w.left && !w.failed && !ctx->quiet)
+	if (!cmd_word(ctx, 0) && !w.done && !w.left && !w.failed && !ctx->quiet && !ctx->json)
 		fprintf(ctx->out, "every index is intact\n");
 	session_files_release(&files);
 	if (!cmd_word(ctx, 0) && !asked_to_end)

@@ -74,6 +74,7 @@ int cmd_init(struct cmd_ctx *ctx)
 {
 	const char *dir = cmd_word(ctx, 0) ? cmd_word(ctx, 0) : ".";
 	struct err err = ERR_INIT;
+	size_t untrusted = 0;
 	if (access(dir, R_OK | W_OK | X_OK) != 0) {
 		err_sys(&err, "can't write to '%s'", dir);
 		return cmd_fail(ctx, &err);
@@ -82,10 +83,22 @@ int cmd_init(struct cmd_ctx *ctx)
 		int rc = cmd_init_put(dir, i, cmd_has(ctx, "force"), &err);
 		if (rc < 0)
 			return cmd_fail(ctx, &err);
-		fprintf(ctx->out, "%-7s %-34s %s\n", rc ? "wrote" : "kept", cmd_init_files[i].path,
-			cmd_init_files[i].about);
+		CLEANUP(free_ptr) char *path = path_join(dir, cmd_init_files[i].path);
+		bool given = cmd_init_files[i].trusted && trusted_file(path);
+		untrusted += cmd_init_files[i].trusted && !given;
+		if (ctx->json)
+			cmd_json(ctx, json_pack("{s:s, s:s, s:b}", "path", cmd_init_files[i].path,
+						"done", rc ? "wrote" : "kept", "trusted", given));
+		else if (!ctx->quiet)
+			fprintf(ctx->out, "%-7s %-34s %s\n", rc ? "wrote" : "kept",
+				cmd_init_files[i].path, cmd_init_files[i].about);
 	}
-	fprintf(ctx->out, "\nThe new rules are trusted. After a change, run 'sandglass trust'.\n"
-			  "To write an agent, run 'sandglass new NAME'.\n");
+	if (!ctx->quiet && !ctx->json)
+		fprintf(ctx->out,
+			"\n%s\n"
+			"To write an agent, run 'sandglass new NAME'.\n",
+			untrusted
+				? "Some rules are not trusted: read them, then run 'sandglass trust'."
+				: "The rules are trusted. After a change, run 'sandglass trust'.");
 	return EXIT_DONE;
 }

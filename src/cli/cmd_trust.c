@@ -81,6 +81,16 @@ static const char *cmd_trust_state_name(enum trust_state t)
 static void cmd_trust_line(struct cmd_ctx *ctx, const char *state, const char *path,
 			   const char *note)
 {
+	if (ctx->json) {
+		json_t *o = json_object();
+		json_put_bytes(o, "path", path, strlen(path));
+		json_put_str(o, "state", state);
+		json_put_str(o, "note", note);
+		cmd_json(ctx, o);
+		return;
+	}
+	if (ctx->quiet && !strcmp(state, "trusted"))
+		return;
 	fprintf(ctx->out, "%-8s ", state);
 	cmd_print_safe(ctx->out, path, strlen(path), false);
 	if (note) {
@@ -138,12 +148,26 @@ static bool cmd_trust_confirmed(struct cmd_ctx *ctx)
 {
 	if (cmd_has(ctx, "yes"))
 		return true;
-	if (!isatty(0))
+	if (!isatty(0) || ctx->json)
 		return false;
 	fprintf(ctx->out, "trust them as they are now? [y/N] ");
 	fflush(ctx->out);
 	char answer[16];
 	return fgets(answer, sizeof(answer), stdin) && (answer[0] == 'y' || answer[0] == 'Y');
+}
+
+/* Reads the trust back. */
+static void cmd_trust_given(struct cmd_ctx *ctx, const struct seen_list *l, size_t untrusted)
+{
+	size_t nr = 0;
+	for (size_t i = 0; i < l->nr; i++)
+		nr += trust_of_text(l->item[i].full, buf_cstr(&l->item[i].text),
+				    l->item[i].text.len) == TRUST_YES;
+	if (ctx->json)
+		cmd_json(ctx, json_pack("{s:I, s:I}", "trusted", (json_int_t)nr, "files",
+					(json_int_t)l->nr));
+	else if (untrusted && !ctx->quiet)
+		fprintf(ctx->out, "%zu of %zu files trusted\n", nr, l->nr);
 }
 
 int cmd_trust(struct cmd_ctx *ctx)
@@ -163,7 +187,7 @@ int cmd_trust(struct cmd_ctx *ctx)
 	look_at_texts(ctx, where, &seen);
 	for (size_t i = 0; i < seen.nr; i++)
 		untrusted += seen.item[i].trust != TRUST_YES;
-	if (!seen.nr)
+	if (!seen.nr && !ctx->json)
 		fprintf(ctx->out,
 			"%s has nothing to trust: no Lua files in .sandglass/, no AGENTS.md or CLAUDE.md, no "
 			"skills\n",
@@ -175,6 +199,8 @@ int cmd_trust(struct cmd_ctx *ctx)
 		if (trust_text(seen.item[i].full, buf_cstr(&seen.item[i].text),
 			       seen.item[i].text.len, &err) < 0)
 			status = cmd_fail(ctx, &err);
+	if (status == EXIT_DONE)
+		cmd_trust_given(ctx, &seen, untrusted);
 	seen_release(&seen);
 	return status;
 }

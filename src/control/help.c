@@ -96,7 +96,10 @@ void command_help_long(const struct command *c, struct buf *out)
 	if (*c->help)
 		buf_printf(out, "\n%s%s", c->help,
 			   c->help[strlen(c->help) - 1] == '\n' ? "" : "\n");
-	buf_printf(out, "\nCommon options:\n%s", common_options);
+	buf_puts(out, "\nCommon options:\n");
+	for (const char *line = common_options; *line; line = strchr(line, '\n') + 1)
+		if (!(c->flags & COMMAND_NO_JSON) || strncmp(line, "    --json ", 11) != 0)
+			buf_printf(out, "%.*s", (int)(strchr(line, '\n') + 1 - line), line);
 	help_see_also(c, &others);
 	if (others.len)
 		buf_printf(out, "\nSee also: %s.\n", buf_cstr(&others));
