@@ -47,6 +47,7 @@ struct approval {
 	unsigned shown;	   /* ui->nr_shown then */
 	bool none_next;	   /* after a decision: the filter of the queue hides all others */
 	uint64_t told_off; /* number of the message "keys are off"; 0: not said */
+	char before[120];  /* the message about the decision before; "" none */
 	bool armed, sure;  /* y once, m once */
 	bool seen_end;	   /* the end of the bytes was on the screen */
 	bool sent;	   /* by us: it closes when it is done */

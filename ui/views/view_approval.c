@@ -27,8 +27,8 @@ void approval_arm(struct approval *v, struct ui *ui)
 	ui->wake_us = ui->mono_us + ui->dead_us;
 	if (!ui_may_act(ui, v->source) || v->info.decided)
 		return;
-	ui_say(ui, ROLE_DIM, "keys are off for %lld.%lld s", (long long)ui->dead_us / 1000000,
-	       (long long)ui->dead_us / 100000 % 10);
+	ui_say(ui, ROLE_DIM, "%s%skeys are off for %lld.%lld s", v->before, *v->before ? "; " : "",
+	       (long long)ui->dead_us / 1000000, (long long)ui->dead_us / 100000 % 10);
 	v->told_off = ui->nr_messages;
 }
 
@@ -38,8 +38,9 @@ static void approval_untell(struct approval *v, struct ui *ui)
 	if (!v->told_off || (ui->mono_us - v->opened_us < ui->dead_us && !v->info.decided))
 		return;
 	if (ui->nr_messages == v->told_off)
-		ui_say(ui, ROLE_TEXT, "%s", "");
+		ui_say(ui, ROLE_DIM, "%s", v->before);
 	v->told_off = 0;
+	v->before[0] = 0;
 }
 
 /* Another screen has covered it: keys typed there were not meant for this one. */
@@ -127,6 +128,7 @@ static void approval_next(struct approval *v, struct ui *ui)
 		/* a reviewer who filtered the queue has not asked for the others */
 		if (!ui_below_lets_row(ui, "queue", next->source, next->action))
 			continue;
+		snprintf(v->before, sizeof(v->before), "%s", ui->message);
 		approval_show(v, ui, next);
 		return;
 	}

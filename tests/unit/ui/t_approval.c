@@ -344,10 +344,11 @@ static void next_opens(void)
 	is_str(view(), "approval", "approvals.next: the next one opens");
 	ui_top(&ui)->ops->subject(ui_top(&ui)->self, &ui, &on);
 	is_int((int)on.action, 29, "in the order of the queue");
+	ok(seen("#25 denied"), "the decision before is named");
 	press("x");
 	is_int(nr_sent, 1, "its keys are dead for 0.4 s");
-	ui_set(&ui, "approvals.next=false");
 	later(1000000);
+	ui_set(&ui, "approvals.next=false");
 	press("x");
 	is_int(nr_sent, 2, "then they decide");
 	first_is_over();
