@@ -429,6 +429,16 @@ static int cmd_diff_get(void *self, const struct object_id *id, enum object_type
 	return t->a != t->b ? session_object(t->a, id, type_out, out, err) : -1;
 }
 
+static int no_such_box(const struct layers *l, const char *name, struct err *err)
+{
+	CLEANUP(buf_release) struct buf all = BUF_INIT;
+	for (size_t i = 0; i < l->nr; i++)
+		if (!i || strcmp(l->item[i].box_name, l->item[i - 1].box_name) != 0)
+			buf_printf(&all, "%s%s", i ? ", " : "", l->item[i].box_name);
+	return err_set(err, ERR_NOENT, "sandbox '%s' not found; sandboxes: %s", name,
+		       l->nr ? buf_cstr(&all) : "none with files");
+}
+
 static int cmd_diff_print_all(struct cmd_ctx *ctx, struct layers *l, const struct ws_store *st,
 			      struct err *err)
 {
@@ -436,8 +446,7 @@ static int cmd_diff_print_all(struct cmd_ctx *ctx, struct layers *l, const struc
 	for (size_t i = 0; i < l->nr; i++)
 		nr += wanted_box(ctx, &l->item[i]);
 	if (!nr && cmd_opt(ctx, "box"))
-		return err_set(err, ERR_NOENT, "sandbox '%s' with files not found in this session",
-			       cmd_opt(ctx, "box"));
+		return no_such_box(l, cmd_opt(ctx, "box"), err);
 	FILE *pager = ctx->json ? NULL : open_pager(ctx);
 	struct printer p = {
 		.ctx = ctx,
@@ -493,6 +502,9 @@ int cmd_diff(struct cmd_ctx *ctx)
 	struct err err = ERR_INIT;
 	struct session *other = NULL;
 	int rc = session_open_ref(ctx, cmd_word(ctx, 0), &a.s, &a.seq, &err);
+	if (rc < 0 && err.code == ERR_NOENT && cmd_word(ctx, 0) && !strpbrk(cmd_word(ctx, 0), "#/"))
+		snprintf(err.hint, sizeof(err.hint),
+			 "'sandglass ls' lists the sessions; a sandbox is named with --box.");
 	b.s = a.s;
 	if (rc == 0 && cmd_word(ctx, 1)) {
 		CLEANUP(free_ptr) char *path = NULL;

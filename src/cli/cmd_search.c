@@ -34,7 +34,8 @@ struct search {
 	struct session_choice choice;
 	struct search_texts texts;
 	int64_t context; /* lines around a hit */
-	char **due;	 /* paths: their index is finished afterwards; owned */
+	size_t printed;
+	char **due; /* paths: their index is finished afterwards; owned */
 	size_t dues, due_cap;
 };
 
@@ -133,6 +134,8 @@ static void cmd_search_print(struct search *q, struct session *s, const char *ag
 	buf_puts(&line, h->cut_after ? " .." : "");
 	cmd_search_put_ran(s, ev, &ran);
 	cmd_safe(&line, buf_cstr(&ran), ran.len, false);
+	if (q->context && q->printed++)
+		fputs("--\n", q->ctx->out);
 	cmd_search_put_context(q, &h->before);
 	fprintf(q->ctx->out, "%s\n", buf_cstr(&line));
 	cmd_search_put_context(q, &h->after);
@@ -339,6 +342,8 @@ int cmd_search(struct cmd_ctx *ctx)
 			"--script\n",
 			q.in_scripts, q.in_scripts == 1 ? "" : "s",
 			q.in_scripts == 1 ? "it" : "them");
+	if (!q.found && !q.in_scripts && !ctx->quiet && isatty(fileno(ctx->err)))
+		fprintf(ctx->err, "sandglass: search: nothing found\n");
 	/* like grep: nothing found is not success */
 	return q.found ? EXIT_DONE : EXIT_UNSUCCESSFUL;
 }

@@ -243,8 +243,10 @@ static int take_aim(struct cmd_ctx *ctx, struct aim *a, struct err *err)
 	const char *named = a->session ? a->session : before_hash;
 	bool maybe = rc == 0 && (named || !live.nr);
 	strv_release(&live);
-	if (!maybe || session_find(ctx->sessions, named, &a->path, err) < 0)
+	if (!maybe)
 		return rc;
+	if (session_find(ctx->sessions, named, &a->path, err) < 0)
+		return err->code == ERR_USAGE ? -1 : rc; /* several have this name */
 	struct session *s;
 	if (session_open(&s, a->path, err) < 0)
 		return -1;

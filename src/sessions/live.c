@@ -33,8 +33,8 @@ static int live_by_text(const struct strv *ids, const char *text,
 			one = ids->item[i];
 		}
 	if (nr > 1)
-		return err_set(err, ERR_USAGE, "ambiguous session '%s': %s", text,
-			       buf_cstr(&found));
+		return err_set(err, ERR_USAGE, "ambiguous session '%s': %s\nName one by its id.",
+			       text, buf_cstr(&found));
 	if (nr == 1) {
 		CLEANUP(free_ptr) char *path = control_path(one);
 		return control_client_open(out, path, o, NULL, NULL, err);
@@ -59,8 +59,8 @@ static int live_by_text(const struct strv *ids, const char *text,
 		return 0;
 	if (nr > 1) {
 		control_client_free(out);
-		return err_set(err, ERR_USAGE, "ambiguous session '%s': %s", text,
-			       buf_cstr(&found));
+		return err_set(err, ERR_USAGE, "ambiguous session '%s': %s\nName one by its id.",
+			       text, buf_cstr(&found));
 	}
 	return err_set(
 		err, ERR_NOENT,

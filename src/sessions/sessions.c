@@ -221,7 +221,8 @@ static int sessions_one_of(struct match *m, const char *text, char **path_out, s
 	if (m->nr == 1)
 		*path_out = mem_strdup(m->first->path);
 	else
-		rc = err_set(err, ERR_USAGE, "ambiguous session '%s': %s", text, buf_cstr(&m->all));
+		rc = err_set(err, ERR_USAGE, "ambiguous session '%s': %s\nName one by its id.",
+			     text, buf_cstr(&m->all));
 	buf_release(&m->all);
 	return rc;
 }
@@ -356,7 +357,7 @@ int session_open_ref(struct cmd_ctx *ctx, const char *text, struct session **out
 	uint64_t head = session_head(*out);
 	if (*seq_out > head) {
 		err_set(err, ERR_NOENT,
-			"session '%s' has no event %" PRIu64 "; the last is %" PRIu64,
+			"session '%s' has no event #%" PRIu64 "; the last is #%" PRIu64,
 			session_id(*out), *seq_out, head);
 		session_close(out);
 		return -1;

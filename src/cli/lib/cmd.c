@@ -276,6 +276,9 @@ static int cmd_run_row(struct cmd_ctx *ctx)
 	const char *dir = cmd_opt(ctx, "C");
 	if (dir && chdir(dir) < 0) {
 		err_sys(&err, "-C: can't change to '%s'", dir);
+		if (!strcmp(ctx->command->name, "search") &&
+		    strspn(dir, "0123456789") == strlen(dir))
+			snprintf(err.hint, sizeof(err.hint), "Lines around a hit: -U %s.", dir);
 		return cmd_fail(ctx, &err);
 	}
 	if (ctx->config && access(ctx->config, R_OK) < 0) {

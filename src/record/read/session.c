@@ -179,7 +179,7 @@ int session_event(struct session *s, uint64_t seq, struct event *ev, struct aren
 	if (rc == SQLITE_ROW)
 		;
 	else if (rc == SQLITE_DONE)
-		err_set(err, ERR_NOENT, "session '%s' has no event %" PRIu64, s->id, seq);
+		err_set(err, ERR_NOENT, "session '%s' has no event #%" PRIu64, s->id, seq);
 	else
 		session_failed(s, err);
 	sqlite3_reset(st);
