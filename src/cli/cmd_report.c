@@ -228,8 +228,8 @@ static void cmd_report_times(struct figures *f)
 		const char *name;
 		int64_t us;
 	} part[] = { { "models", f->sum.model_us },
-		     { "boxes", f->sum.box_us },
-		     { "people", f->sum.people_us } };
+		     { "sandboxes", f->sum.box_us },
+		     { "users", f->sum.people_us } };
 	int64_t most = 1;
 	for (size_t i = 0; i < ARRAY_LEN(part); i++)
 		most = part[i].us > most ? part[i].us : most;

@@ -86,7 +86,11 @@ static void put_act(struct report *r, const struct act *a)
 	if (rules.len)
 		fputs("    ", out), export_md_put_line(out, "rules", buf_cstr(&rules));
 	if (a->decided) {
-		fprintf(out, "    - %s by ", json_str(a->decided, "decision", "decided"));
+		const char *how_decided = json_str(a->decided, "decision", "decided");
+		fprintf(out, "    - %s by ",
+			!strcmp(how_decided, "approve") ? "approved"
+			: !strcmp(how_decided, "deny")	? "denied"
+							: how_decided);
 		const char *who =
 			act_person(a) ? act_person(a) : json_str(a->decided, "by", "nobody");
 		put_code(out, who, strlen(who));

@@ -349,6 +349,18 @@ static bool is_text_change(const json_t *req)
 	return strcmp(kind, "write") == 0 || strcmp(kind, "edit") == 0;
 }
 
+/* An edit names parts of lines: nothing is known of line numbers and the end of the file. */
+static void only_changes(struct text_diff *d)
+{
+	size_t nr = 0, hunks = 0;
+	for (size_t i = 0; i < d->nr; i++)
+		hunks += d->line[i].op == '@';
+	for (size_t i = 0; i < d->nr; i++)
+		if (d->line[i].op != '\\' && (d->line[i].op != '@' || hunks > 1))
+			d->line[nr++] = d->line[i];
+	d->nr = nr;
+}
+
 bool approval_difference(struct text *t, const json_t *req)
 {
 	const json_t *args = json_object_get(req, "args");
@@ -366,6 +378,8 @@ bool approval_difference(struct text *t, const json_t *req)
 	const char *a = arena_strndup(t->arena, buf_cstr(&old), old.len),
 		   *b = arena_strndup(t->arena, buf_cstr(&new_), new_.len);
 	diff_texts(a, old.len, b, new_.len, 3, t->arena, &d);
+	if (strcmp(kind, "edit") == 0)
+		only_changes(&d);
 	if (d.binary)
 		text_putf(t, ROLE_TEXT, "binary, %s bytes", fmt_count(t->arena, (int64_t)new_.len));
 	pane_lines(t, &d);
