@@ -88,8 +88,9 @@ static void proc_tell_waiter(struct proc *p)
 	if (p->res)
 		call_answer(c, json_incref(p->res));
 	else
-		call_fail(c, json_str(p->fail, "code", "io"), json_str(p->fail, "why", NULL), NULL,
-			  p->action, "%s", json_str(p->fail, "msg", "failed"));
+		call_fail(c, json_str(p->fail, "code", "io"), json_str(p->fail, "why", NULL),
+			  json_str(p->fail, "rule", NULL), p->action, "%s",
+			  json_str(p->fail, "msg", "failed"));
 }
 
 static void op_proc_leave_out(struct proc *p, int i)
@@ -121,6 +122,23 @@ static void proc_output(void *self, enum record_stream stream, const void *bytes
 	proc_balance(p);
 }
 
+/* As the error of a command that is waited for. */
+static json_t *proc_failure(const struct action_result *res)
+{
+	json_t *fail = json_object();
+	bool denied = res->end == END_DENIED;
+	CLEANUP(free_ptr)
+	char *text = denied ? mem_printf("denied%s%s%s%s", res->rule ? " by rule " : "",
+					 res->rule ? res->rule : "", res->why ? ": " : "",
+					 res->why ? res->why : "")
+			    : mem_strdup(res->why ? res->why : action_end_name(res->end));
+	json_put_str(fail, "code", denied ? "denied" : action_end_name(res->end));
+	json_put_str(fail, "msg", text);
+	json_put_str(fail, "why", res->why);
+	json_put_str(fail, "rule", res->rule);
+	return fail;
+}
+
 static void proc_done(void *self, const struct action_result *res)
 {
 	struct proc *p = self;
@@ -131,10 +149,7 @@ static void proc_done(void *self, const struct action_result *res)
 		if (p->pty)
 			json_put_flag(p->res, "pty", true);
 	} else {
-		p->fail = json_object();
-		json_put_str(p->fail, "code",
-			     res->end == END_DENIED ? "denied" : action_end_name(res->end));
-		json_put_str(p->fail, "msg", res->why ? res->why : action_end_name(res->end));
+		p->fail = proc_failure(res);
 	}
 	proc_feed_reader(p);
 	proc_tell_waiter(p);

@@ -159,6 +159,19 @@ static bool has_type(const json_t *v, const json_t *type)
 	return false;
 }
 
+/* A model mends its call with the names that exist. */
+static int unknown_argument(const json_t *properties, const char *at, const char *key,
+			    struct err *err)
+{
+	CLEANUP(buf_release) struct buf known = BUF_INIT;
+	const char *name;
+	json_t *item;
+	json_object_foreach((json_t *)(uintptr_t)properties, name, item)
+		buf_printf(&known, "%s%s", known.len ? ", " : "", name);
+	return err_set(err, ERR_INVALID, "%s: unknown argument '%.80s'; expected: %.300s", at, key,
+		       known.len ? buf_cstr(&known) : "none");
+}
+
 static int tools_check_object(const json_t *schema, const json_t *v, const char *at,
 			      struct err *err)
 {
@@ -179,7 +192,7 @@ static int tools_check_object(const json_t *schema, const json_t *v, const char 
 	{
 		const json_t *known = json_object_get(properties, key);
 		if (!known && json_is_false(more))
-			return err_set(err, ERR_INVALID, "%s: unknown argument '%.80s'", at, key);
+			return unknown_argument(properties, at, key, err);
 		if (!known && json_is_object(more))
 			known = more;
 		if (known && mcp_schema_check(known, item, key, err) < 0)

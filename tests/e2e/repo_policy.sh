@@ -18,7 +18,8 @@ local a = sg.args { repo = ".", wait = "" }
 local out = sg.map({ 1, 2, 3 }, function(i)
   local box = assert(sg.sandbox { repo = a.repo, name = "n" .. i })
   if a.wait ~= "" and i == 1 then sg.ask "continue?" end
-  local r, err = box:exec "touch marker2"
+  local r, err
+  if i == 2 then r, err = assert(box:spawn "touch marker2"):wait() else r, err = box:exec "touch marker2" end
   return r and "ran" or err.rule
 end)
 print(table.concat(out, " "))
