@@ -159,7 +159,7 @@ static bool has_type(const json_t *v, const json_t *type)
 	return false;
 }
 
-/* A model mends its call with the names that exist. */
+/* A model corrects its call with the names that exist. */
 static int unknown_argument(const json_t *properties, const char *at, const char *key,
 			    struct err *err)
 {
