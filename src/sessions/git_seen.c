@@ -267,7 +267,7 @@ static bool see_entry(void *self, const char *path, size_t len, unsigned mode,
 	bool object = !strncmp(rest, "objects/", 8), wanted = is_text_wanted(rest);
 	if (object && !r->base)
 		see_object(g, rest + 8, oid);
-	else if (!object && wanted && refs_text(r, oid, strcmp(rest, "logs/HEAD") != 0, &text))
+	else if (!object && wanted && refs_text(r, oid, !strstr(rest, "logs/HEAD"), &text))
 		see_git_text(r, g, rest, text.len ? text.data : (char[1]){ 0 });
 	return true;
 }

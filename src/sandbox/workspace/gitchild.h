@@ -159,9 +159,9 @@ json_t *target_look(const struct target *t);
 void target_path(const struct target *t, const char *path, size_t len, struct buf *out);
 bool target_tracked(const struct target *t, const char *path, size_t len);
 bool target_ignored(const struct target *t, const char *path, size_t len, bool dir);
-/* Bytes as git stores them (line ends, ident). 1: unknown because a filter program is configured
- * (*filter_out).
- */
+/* Bytes as git stores them (line ends, ident). 1: unknown because of the attribute *filter_out: a
+ * filter program, or ATTR_ENCODING. */
+#define ATTR_ENCODING "working-tree-encoding"
 int target_clean(const struct target *t, const char *path, size_t len, const struct buf *raw,
 		 struct buf *out, const char **filter_out, struct err *err);
 int target_commit(struct target *t, const struct object_id *tree, const struct object_id *parent,

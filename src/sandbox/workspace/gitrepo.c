@@ -259,19 +259,31 @@ static bool link_is_staged(const struct target *t, const char *path, size_t len)
 	return mode && (mode & 0170000) != 0100000;
 }
 
+/* The setting of @path that only git itself carries out: a filter program, or another encoding in
+ * the working tree than in the repository. NULL: none. */
+static const char *git_converts(const struct target *t, const char *path)
+{
+	static const char *const attr[] = { "filter", ATTR_ENCODING };
+	for (size_t i = 0; i < ARRAY_LEN(attr); i++) {
+		const char *value = NULL;
+		if (git_attr_get(&value, t->repo, GIT_ATTR_CHECK_NO_SYSTEM, path, attr[i]) == 0 &&
+		    git_attr_value(value) == GIT_ATTR_VALUE_STRING &&
+		    (!i || strcasecmp(value, "UTF-8") != 0))
+			return attr[i];
+	}
+	return NULL;
+}
+
 int target_clean(const struct target *t, const char *path, size_t len, const struct buf *raw,
 		 struct buf *out, const char **filter_out, struct err *err)
 {
 	CLEANUP(buf_release) struct buf p = BUF_INIT;
 	git_filter_list *list = NULL;
 	git_buf done = { 0 };
-	const char *name = NULL;
 	target_path(t, path, len, &p);
-	if (git_attr_get(&name, t->repo, GIT_ATTR_CHECK_NO_SYSTEM, buf_cstr(&p), "filter") == 0 &&
-	    git_attr_value(name) == GIT_ATTR_VALUE_STRING) {
-		*filter_out = name;
+	*filter_out = git_converts(t, buf_cstr(&p));
+	if (*filter_out)
 		return 1;
-	}
 	bool apart = memchr(buf_cstr(raw), '\r', raw->len) && link_is_staged(t, path, len);
 	if (apart)
 		index_apart(t);

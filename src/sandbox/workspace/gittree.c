@@ -105,7 +105,11 @@ static int git_side(struct target *t, struct plan_path *p, const struct ws_state
 		rc = target_clean(t, p->path, p->len, &raw, clean, &filter, err);
 	else if (rc == 0)
 		buf_append(clean, buf_cstr(&raw), raw.len);
-	if (filter)
+	if (filter && !strcmp(filter, ATTR_ENCODING))
+		p->conflict =
+			"has another encoding in the working tree than in git, which isn't converted; only "
+			"the working file can be merged";
+	else if (filter)
 		p->conflict =
 			"uses a filter program (such as LFS), which isn't run; only the working file can be "
 			"merged";
