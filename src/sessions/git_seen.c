@@ -204,6 +204,7 @@ static void see_object(struct git_seen *g, const char *rest, const struct object
 
 static void see_head_log(const struct refs_reader *r, struct git_seen *g, char *text)
 {
+	g->log_seen |= !r->base;
 	if (!r->base)
 		see_all_left(&g->now, text);
 	see_log(text, r->base ? &g->base_head : &g->log_head, NULL);

@@ -43,6 +43,7 @@ struct git_seen {
 	struct object_id log_head, head; /* null: untouched */
 	struct object_id base_head;	 /* HEAD at opening; null: untouched, or none */
 	char *head_ref;			 /* owned */
+	bool log_seen;			 /* the sandbox has changed the log of HEAD */
 	bool packs;
 };
 /* Zero but for @st. */

@@ -4,12 +4,10 @@
 #include <string.h>
 
 #include "base/mem.h"
-#include "base/paths.h"
 #include "base/text/utf8.h"
 #include "sandbox/workspace/loose.h"
 #include "sandbox/workspace/tree.h"
 #include "sessions/git_seen.h"
-#include "sessions/submodule.h"
 
 /* A sandbox's history can be made up to take forever: these are for all its branches together. */
 enum {
@@ -21,8 +19,7 @@ enum {
 };
 
 static const char why_large[] = "it has too many objects",
-		  why_packed[] = "its objects are in a pack",
-		  why_only_inside[] = "its repository is only in the sandbox";
+		  why_packed[] = "its objects are in a pack";
 
 /* --- what a commit leads to --- */
 
@@ -84,6 +81,28 @@ static void stack_push_tree(struct made_stack *s, const struct git_seen *g, cons
 	}
 }
 
+/* The sandbox emptied the log of HEAD, and HEAD's file is untouched: HEAD's branch is the one that
+ * was there and has moved. */
+static void head_guess(struct git_seen *g)
+{
+	const char *name = NULL;
+	size_t moved = 0;
+	if (g->head_ref || !g->log_seen || !object_is_null(&g->head) ||
+	    !object_is_null(&g->log_head))
+		return;
+	for (size_t i = 0; i < g->now.nr; i++) {
+		const struct named_id *now = &g->now.item[i],
+				      *was = id_list_find(&g->base, now->name);
+		if (strncmp(now->name, "refs/heads/", 11) != 0 || !was ||
+		    !memcmp(&was->id, &now->id, sizeof(now->id)))
+			continue;
+		name = now->name;
+		moved++;
+	}
+	if (moved == 1)
+		g->head_ref = mem_strdup(name);
+}
+
 /* The commits that HEAD leads to; returns its tree, if that is new. */
 static struct object_id mark_head(struct refs_reader *r, struct git_seen *g)
 {
@@ -115,6 +134,29 @@ static struct object_id mark_head(struct refs_reader *r, struct git_seen *g)
 	return tree;
 }
 
+enum mark_of { MARK_REMOTE, MARK_REF };
+
+/* Marks the commits that those of @s lead to. */
+static void mark_commits(struct refs_reader *r, struct git_seen *g, struct made_stack *s,
+			 unsigned walk, enum mark_of of)
+{
+	while (s->nr && !walks_end(r)) {
+		CLEANUP(buf_release) struct buf text = BUF_INIT;
+		struct made_object *m = s->item[--s->nr];
+		struct loose_commit c;
+		enum loose_type type;
+		r->objects++;
+		if (!made_read(r, m, &type, &text) || type != LOOSE_COMMIT ||
+		    !loose_commit_read(&c, &text))
+			continue;
+		m->of_remote |= of == MARK_REMOTE;
+		m->of_ref |= of == MARK_REF;
+		for (size_t i = 0; i < c.nr; i++)
+			stack_push(s, g, &c.parent[i], walk);
+		loose_commit_release(&c);
+	}
+}
+
 /* The commits that branches of remotes lead to. */
 static void mark_remotes(struct refs_reader *r, struct git_seen *g)
 {
@@ -122,20 +164,7 @@ static void mark_remotes(struct refs_reader *r, struct git_seen *g)
 	unsigned walk = ++r->walk;
 	for (size_t i = 0; i < g->remote.nr; i++)
 		stack_push(&s, g, &g->remote.item[i], walk);
-	while (s.nr && !walks_end(r)) {
-		CLEANUP(buf_release) struct buf text = BUF_INIT;
-		struct made_object *m = s.item[--s.nr];
-		struct loose_commit c;
-		enum loose_type type;
-		r->objects++;
-		if (!made_read(r, m, &type, &text) || type != LOOSE_COMMIT ||
-		    !loose_commit_read(&c, &text))
-			continue;
-		m->of_remote = true;
-		for (size_t i = 0; i < c.nr; i++)
-			stack_push(&s, g, &c.parent[i], walk);
-		loose_commit_release(&c);
-	}
+	mark_commits(r, g, &s, walk, MARK_REMOTE);
 	free(s.item);
 }
 
@@ -227,6 +256,26 @@ static bool ref_changed(const struct git_seen *g, const struct named_id *ref)
 	       memcmp(&g->head, &ref->id, sizeof(ref->id)) != 0;
 }
 
+char *sandbox_ref_key(const char *gitdir, const char *name, const char *tip)
+{
+	return mem_printf("%s %s %s", tip, gitdir, name);
+}
+
+static bool ref_merged(const json_t *merged, const char *gitdir, const char *name,
+		       const struct object_id *tip)
+{
+	char hex[41];
+	object_hex(tip, hex);
+	CLEANUP(free_ptr) char *key = sandbox_ref_key(gitdir, name, hex);
+	return merged && json_object_get(merged, key);
+}
+
+/* Its name for users. */
+static const char *ref_name(const char *ref)
+{
+	return ref + (!strncmp(ref, "refs/heads/", 11) ? 11 : 5);
+}
+
 static void refs_put(struct sandbox_refs *out, const char *gitdir, const char *name,
 		     struct sandbox_ref ref)
 {
@@ -243,8 +292,7 @@ static void refs_put(struct sandbox_refs *out, const char *gitdir, const char *n
 static void refs_add(struct refs_reader *r, struct git_seen *g, const struct named_id *of,
 		     const struct object_id *head_tree, struct sandbox_refs *out)
 {
-	bool stash = !strncmp(of->name, "refs/stash", 10),
-	     head = !strncmp(of->name, "refs/heads/", 11);
+	bool stash = !strncmp(of->name, "refs/stash", 10);
 	struct sandbox_ref ref = { .tip = of->id };
 	struct object_id tree = { 0 };
 	if (of->wide)
@@ -259,7 +307,7 @@ static void refs_add(struct refs_reader *r, struct git_seen *g, const struct nam
 		json_decref(ref.objects);
 		return;
 	}
-	refs_put(out, g->gitdir, of->name + (head ? 11 : 5), ref);
+	refs_put(out, g->gitdir, ref_name(of->name), ref);
 }
 
 /* The branch that HEAD is at: the sandbox may have moved it without a change of HEAD's file. */
@@ -280,14 +328,16 @@ static const char *head_name(const struct git_seen *g)
 }
 
 /* HEAD's own commits, if the sandbox made some. */
-static void head_add(struct refs_reader *r, struct git_seen *g, struct sandbox_refs *out)
+static void head_add(struct refs_reader *r, struct git_seen *g, const json_t *merged,
+		     struct sandbox_refs *out)
 {
 	struct sandbox_ref ref = { .tip = g->head, .base = g->base_head, .of_head = true };
 	const struct made_object *m = made_find(g, &g->head);
 	struct object_id tree;
 	if (id_array_has(&g->remote, &g->head) || (m ? !m->of_head || m->of_remote : !g->packs) ||
 	    (!m && (object_is_null(&g->base_head) || object_is_null(&g->head) ||
-		    !memcmp(&g->head, &g->base_head, sizeof(g->head)))))
+		    !memcmp(&g->head, &g->base_head, sizeof(g->head)))) ||
+	    ref_merged(merged, g->gitdir, head_name(g), &g->head))
 		return;
 	walk_ref(r, g, &ref, &tree);
 	ref.commits = 0;
@@ -299,10 +349,12 @@ static void head_add(struct refs_reader *r, struct git_seen *g, struct sandbox_r
 }
 
 /* Returns how many there are too many. @left: those that HEAD has left, or all others. */
-static size_t refs_of(struct refs_reader *r, struct git_seen *g, bool left,
+static size_t refs_of(struct refs_reader *r, struct git_seen *g, const json_t *merged, bool left,
 		      const struct object_id *tree, struct sandbox_refs *out)
 {
 	size_t others = 0;
+	struct made_stack brought = { 0 };
+	unsigned walk = ++r->walk;
 	for (size_t k = 0; k < g->now.nr; k++) {
 		struct named_id *ref = &g->now.item[k];
 		if (left != !strncmp(ref->name, GIT_SEEN_LEFT, strlen(GIT_SEEN_LEFT)))
@@ -310,11 +362,17 @@ static size_t refs_of(struct refs_reader *r, struct git_seen *g, bool left,
 		ref_peel(r, g, ref);
 		if (!ref_changed(g, ref))
 			continue;
+		if (ref_merged(merged, g->gitdir, ref_name(ref->name), &ref->id)) {
+			stack_push(&brought, g, &ref->id, walk);
+			continue;
+		}
 		if (out->nr < REFS_MAX)
 			refs_add(r, g, ref, tree, out);
 		else
 			others++;
 	}
+	mark_commits(r, g, &brought, ++r->walk, MARK_REF);
+	free(brought.item);
 	return others;
 }
 
@@ -334,7 +392,7 @@ static const char *why_others(const struct refs_reader *r)
 }
 
 int sandbox_refs_read(struct sandbox_refs *out, const struct ws_store *st, const json_t *body,
-		      struct err *err)
+		      const json_t *merged, struct err *err)
 {
 	struct refs_reader r = { .st = st };
 	*out = SANDBOX_REFS_INIT;
@@ -342,11 +400,12 @@ int sandbox_refs_read(struct sandbox_refs *out, const struct ws_store *st, const
 	size_t others = 0;
 	for (size_t i = 0; rc == 0 && i < r.nr && !r.full; i++) {
 		struct git_seen *g = &r.seen[i];
+		head_guess(g);
 		struct object_id tree = mark_head(&r, g);
 		mark_remotes(&r, g);
-		others += refs_of(&r, g, false, &tree, out);
-		others += refs_of(&r, g, true, &tree, out); /* of which no ref is left */
-		head_add(&r, g, out);
+		others += refs_of(&r, g, merged, false, &tree, out);
+		others += refs_of(&r, g, merged, true, &tree, out); /* of which no ref is left */
+		head_add(&r, g, merged, out);
 	}
 	if (others || r.full || r.more || r.unread)
 		refs_put(out, ".git", "(others)", (struct sandbox_ref){ .why = why_others(&r) });
@@ -354,131 +413,4 @@ int sandbox_refs_read(struct sandbox_refs *out, const struct ws_store *st, const
 		qsort(out->item, out->nr, sizeof(*out->item), cmp_refs);
 	git_seen_release(&r);
 	return rc;
-}
-
-/* --- of merges --- */
-
-static void sandbox_ref_release(struct sandbox_ref *ref)
-{
-	free(ref->gitdir);
-	free(ref->name);
-	json_decref(ref->objects);
-}
-
-/* What the merge's @list says of @ref. */
-static const json_t *ref_entry(const struct sandbox_ref *ref, const json_t *list)
-{
-	char hex[41];
-	object_hex(&ref->tip, hex);
-	for (size_t i = 0; i < json_array_size(list); i++) {
-		const json_t *b = json_array_get(list, i);
-		if (!strcmp(json_str(b, "tip", ""), hex) &&
-		    !strcmp(json_str(b, "gitdir", ""), ref->gitdir) &&
-		    !strcmp(json_str(b, "name", ""), ref->name))
-			return b;
-	}
-	return NULL;
-}
-
-void sandbox_refs_merged(struct sandbox_refs *r, const json_t *body, const char *repo,
-			 const char *dir)
-{
-	const json_t *targets = json_object_get(body, "targets");
-	for (size_t i = 0; i < json_array_size(targets); i++) {
-		const json_t *t = json_array_get(targets, i);
-		CLEANUP(buf_release) struct buf at = BUF_INIT;
-		size_t keep = 0;
-		if (strcmp(json_str(t, "repo", ""), repo) != 0 ||
-		    !json_get_bytes(json_object_get(t, "dir"), &at) ||
-		    (strcmp(buf_cstr(&at), dir) != 0 && !path_holds(dir, buf_cstr(&at))))
-			continue;
-		for (size_t k = 0; k < r->nr; k++) {
-			const json_t *b = ref_entry(&r->item[k], json_object_get(t, "branches"));
-			if (*json_str(b, "ref", "") ||
-			    ref_entry(&r->item[k], json_object_get(t, "covered")))
-				sandbox_ref_release(&r->item[k]);
-			else
-				r->item[keep++] = r->item[k];
-		}
-		r->nr = keep;
-	}
-}
-
-void sandbox_refs_left(const struct sandbox_refs *r, const json_t *body, const char *repo,
-		       json_t *out)
-{
-	const json_t *targets = json_object_get(body, "targets");
-	const char *mode = json_str(body, "mode", "");
-	bool asked = !strcmp(mode, "branch") || !strcmp(mode, "commits"),
-	     files_left = json_int(json_object_get(body, "unmerged"), "files", 0) > 0 ||
-			  json_int(body, "left", 0) > 0 || !strcmp(mode, "patch");
-	for (size_t k = 0; k < r->nr; k++) {
-		const struct sandbox_ref *ref = &r->item[k];
-		const json_t *b = NULL, *covered = NULL;
-		for (size_t i = 0; !b && i < json_array_size(targets); i++) {
-			const json_t *t = json_array_get(targets, i);
-			if (strcmp(json_str(t, "repo", ""), repo) != 0)
-				continue;
-			b = ref_entry(ref, json_object_get(t, "branches"));
-			if (!covered)
-				covered = ref_entry(ref, json_object_get(t, "covered"));
-		}
-		if (*json_str(b, "ref", "") || covered || (ref->of_head && files_left))
-			continue;
-		json_t *o = json_object();
-		json_put_str(o, "repo", repo);
-		json_put_str(o, "gitdir", ref->gitdir);
-		json_put_str(o, "name", ref->name);
-		json_put_int(o, "commits", (int64_t)ref->commits);
-		json_put_str(o, "why",
-			     b			     ? json_str(b, "why", NULL)
-			     : ref->why		     ? ref->why
-			     : asked && ref->of_head ? why_only_inside
-						     : NULL);
-		json_array_append_new(out, o);
-	}
-}
-
-static json_t *refs_of_gitdir(const struct sandbox_refs *r, const char *gitdir)
-{
-	json_t *list = NULL;
-	for (size_t i = 0; i < r->nr; i++) {
-		const struct sandbox_ref *ref = &r->item[i];
-		char hex[41];
-		if (strcmp(ref->gitdir, gitdir) != 0)
-			continue;
-		json_t *o = json_object();
-		object_hex(&ref->tip, hex);
-		json_put_str(o, "gitdir", ref->gitdir);
-		json_put_str(o, "name", ref->name);
-		json_put_str(o, "tip", hex);
-		json_put_int(o, "commits", (int64_t)ref->commits);
-		json_put_str(o, "why", ref->why);
-		json_put(o, "objects", json_incref(ref->objects));
-		json_put_flag(o, "of_head", ref->of_head);
-		object_hex(&ref->base, hex);
-		json_put_str(o, "base", object_is_null(&ref->base) ? NULL : hex);
-		if (!list)
-			list = json_array();
-		json_array_append_new(list, o);
-	}
-	return list;
-}
-
-json_t *sandbox_refs_at(void *self, const char *prefix)
-{
-	const struct sandbox_refs_at *at = self;
-	CLEANUP(free_ptr)
-	char *own = *prefix ? path_join(prefix, ".git") : mem_strdup(".git"),
-	     *module = *prefix ? submodule_gitdir(at->dir, prefix) : NULL;
-	json_t *list = refs_of_gitdir(at->refs, own);
-	return list || !module ? list : refs_of_gitdir(at->refs, module);
-}
-
-void sandbox_refs_release(struct sandbox_refs *r)
-{
-	for (size_t i = 0; i < r->nr; i++)
-		sandbox_ref_release(&r->item[i]);
-	free(r->item);
-	*r = SANDBOX_REFS_INIT;
 }

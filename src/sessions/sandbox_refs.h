@@ -29,12 +29,14 @@ struct sandbox_refs {
 };
 #define SANDBOX_REFS_INIT ((struct sandbox_refs){ 0 })
 
-/* Of the snapshot @body. */
+/* Of the snapshot @body, without those that are @merged (sandbox_refs_see; NULL: none). */
 NODISCARD int sandbox_refs_read(struct sandbox_refs *out, const struct ws_store *st,
-				const json_t *body, struct err *err);
-/* Drops those that a merge with this body has brought to @dir, or found covered by its files. */
-void sandbox_refs_merged(struct sandbox_refs *r, const json_t *body, const char *repo,
-			 const char *dir);
+				const json_t *body, const json_t *merged, struct err *err);
+/* Adds to *@merged those that a merge with this body has brought to @dir, or found covered by its
+ * files; makes *@merged if it is NULL. */
+void sandbox_refs_see(json_t **merged, const json_t *body, const char *repo, const char *dir);
+/* The key of a branch in such a set. Returns owned. */
+char *sandbox_ref_key(const char *gitdir, const char *name, const char *tip);
 /* merge_target.branches: @self is a struct sandbox_refs_at. */
 struct sandbox_refs_at {
 	const struct sandbox_refs *refs; /* borrowed */

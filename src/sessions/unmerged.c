@@ -7,9 +7,6 @@
 #include <unistd.h>
 
 #include "base/mem.h"
-#include "sandbox/workspace/merge.h"
-#include "base/paths.h"
-#include "sessions/merge_recover.h"
 
 enum { CLOSING_TICKS = 1000, CLOSING_TICK_US = 3000 };
 
@@ -176,13 +173,14 @@ static int unmerged_get_object(void *self, const struct object_id *id, enum obje
 	return session_object(self, id, type_out, out, err);
 }
 
-static int unmerged_count(struct unmerged_layer *l, struct session *s, struct err *err)
+static int unmerged_count(struct unmerged_layer *l, const json_t *merged, struct session *s,
+			  struct err *err)
 {
 	struct ws_store st = { .add = unmerged_add_object, .get = unmerged_get_object, .self = s };
 	struct ws_view v = WS_VIEW_INIT;
 	if (!l->dir || !l->snap || json_int(l->snap, "touched", 0) == 0)
 		return 0;
-	if (sandbox_refs_read(&l->refs, &st, l->snap, err) < 0)
+	if (sandbox_refs_read(&l->refs, &st, l->snap, merged, err) < 0)
 		return -1;
 	if (l->merged > l->seq) {
 		l->files = l->left;
@@ -213,6 +211,15 @@ static int add_merges(struct unmerged *u, size_t b, struct session *s, struct er
 	return 0;
 }
 
+static json_t *merged_refs(const struct unmerged *u, size_t b, const struct unmerged_layer *l)
+{
+	json_t *set = NULL;
+	for (size_t i = 0; l->dir && i < u->nr_merges; i++)
+		if (u->merges[i].box == b && !u->merges[i].undone)
+			sandbox_refs_see(&set, u->merges[i].body, l->repo, l->dir);
+	return set;
+}
+
 int unmerged_into(struct unmerged *u, size_t box, const char *dir, struct session *s,
 		  struct err *err)
 {
@@ -229,13 +236,6 @@ int unmerged_into(struct unmerged *u, size_t box, const char *dir, struct sessio
 	b->layer->had = WS_MERGED_INIT;
 	(void)!add_merges(u, box, s, &redacted);
 	return 0;
-}
-
-static void drop_merged_refs(struct unmerged *u, size_t b, struct unmerged_layer *l)
-{
-	for (size_t i = 0; l->refs.nr && i < u->nr_merges; i++)
-		if (u->merges[i].box == b && !u->merges[i].undone)
-			sandbox_refs_merged(&l->refs, u->merges[i].body, l->repo, l->dir);
 }
 
 /* Files that are not merged stand for the commits of HEAD. */
@@ -271,9 +271,9 @@ int unmerged_read(struct unmerged *out, struct session *s, struct err *err)
 			struct unmerged_layer *l = &out->box[i].layer[k];
 			/* objects that were redacted are not to be merged either */
 			struct err gone = ERR_INIT;
-			if (unmerged_count(l, s, &gone) < 0)
+			CLEANUP(json_release) json_t *merged = merged_refs(out, i, l);
+			if (unmerged_count(l, merged, s, &gone) < 0)
 				l->files = (size_t)json_int(l->snap, "touched", 0);
-			drop_merged_refs(out, i, l);
 			out->box[i].files += l->files;
 			for (size_t r = 0; r < l->refs.nr; r++)
 				out->box[i].branches += unmerged_counts(l, &l->refs.item[r]);
@@ -400,84 +400,6 @@ void merged_tell(struct cmd_ctx *ctx, const char *path)
 			if (!u.merges[i].undone)
 				merged_tell_targets(ctx,
 						    json_object_get(u.merges[i].body, "targets"));
-		unmerged_release(&u);
-	}
-	session_close(&s);
-}
-
-/* --- its merges --- */
-
-/* Temporary files beside those of the user go. */
-static void settle_interrupted(struct cmd_ctx *ctx, const json_t *one)
-{
-	CLEANUP(free_ptr) char *undo = paths_state("undo");
-	const struct merge_opts o = { .id = json_str(one, "merge", ""), .undo_dir = undo };
-	CLEANUP(json_release) json_t *list = NULL;
-	struct err err = ERR_INIT;
-	if (merge_settle(&o, &list, &err) < 0)
-		fprintf(ctx->err, "sandglass: prune: can't look for its temporary files: %s\n",
-			err.text);
-	for (size_t i = 0; i < json_array_size(list) && !ctx->quiet; i++) {
-		const json_t *left = json_array_get(list, i);
-		CLEANUP(buf_release) struct buf path = BUF_INIT, safe = BUF_INIT;
-		json_get_bytes(json_object_get(left, "path"), &path);
-		cmd_safe(&safe, buf_cstr(&path), path.len, false);
-		fprintf(ctx->err, "sandglass: prune: '%s' of that merge was %s\n", buf_cstr(&safe),
-			json_str(left, "what", ""));
-	}
-}
-
-/* They can't be undone without the recording. Their changes may be all that is left of the work, so
- * they stay. */
-static void forget_interrupted(struct cmd_ctx *ctx, struct session *s)
-{
-	CLEANUP(buf_release) struct buf names = BUF_INIT, safe = BUF_INIT;
-	CLEANUP(json_release) json_t *left = merge_recover_look(s);
-	merge_recover_names(left, &names);
-	cmd_safe(&safe, buf_cstr(&names), names.len, false);
-	if (names.len && !ctx->quiet)
-		fprintf(ctx->err,
-			"sandglass: prune: the changes of an interrupted merge stay: %s\n",
-			buf_cstr(&safe));
-	for (size_t i = 0; i < json_array_size(left); i++)
-		settle_interrupted(ctx, json_array_get(left, i));
-	merge_recover_forget(s);
-}
-
-static void forget_target(struct cmd_ctx *ctx, const json_t *target)
-{
-	CLEANUP(buf_release) struct buf dir = BUF_INIT, safe = BUF_INIT;
-	const char *ref = json_str(target, "ref", "");
-	struct merge_opts o = { .id = "" };
-	struct err err = ERR_INIT;
-	if (strncmp(ref, "refs/sandglass/", 15) != 0 ||
-	    !json_get_bytes(json_object_get(target, "dir"), &dir) ||
-	    access(buf_cstr(&dir), F_OK) < 0)
-		return;
-	json_t *refs = json_array();
-	json_array_append_new(refs, json_string(ref));
-	if (merge_forget(&o, buf_cstr(&dir), refs, &err) < 0) {
-		cmd_safe(&safe, buf_cstr(&dir), dir.len, false);
-		fprintf(ctx->err, "sandglass: prune: can't remove '%s' in '%s': %s\n", ref,
-			buf_cstr(&safe), err.text);
-	}
-	json_decref(refs);
-}
-
-void unmerged_forget(struct cmd_ctx *ctx, const char *path)
-{
-	struct session *s;
-	struct unmerged u = UNMERGED_INIT;
-	struct err err = ERR_INIT;
-	if (session_open(&s, path, &err) < 0)
-		return;
-	forget_interrupted(ctx, s);
-	if (unmerged_read(&u, s, &err) == 0) {
-		for (size_t i = 0; i < u.nr_merges; i++) {
-			const json_t *list = json_object_get(u.merges[i].body, "targets");
-			for (size_t k = 0; k < json_array_size(list); k++)
-				forget_target(ctx, json_array_get(list, k));
-		}
 		unmerged_release(&u);
 	}
 	session_close(&s);

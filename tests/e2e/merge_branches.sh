@@ -78,6 +78,26 @@ work free 'git switch -qc x; for i in 1 2; do echo $i >x; git add x; git commit 
 	git update-ref refs/remotes/origin/x x; git switch -q main; git branch -qD x'
 is "$(not_merged)" 0 'what a remote has, and tags on it, do not count'
 
+repo nolog
+work nolog 'echo x >x; git add x; git commit -qm x; git reflog expire --expire=all --all'
+merge --to mine
+is "$(names nolog)$(not_merged)" 'main mine 0' "HEAD's branch is known without a log"
+repo tip
+cat >tip.lua <<'L'
+local sg = require "sandglass"
+for _, name in ipairs { "a", "b" } do
+  local box = sg.sandbox { repo = "tip", name = name }
+  assert(box:run "export GIT_AUTHOR_DATE='@1 +0000' GIT_COMMITTER_DATE='@1 +0000'; git switch -qc f; echo f >f; git add f; git commit -qm f; git switch -q main")
+end
+L
+"$sg" run --no-tui --no-input --policy any.lua tip.lua </dev/null >log.out 2>&1 || cat log.out
+s=$(id)
+merge "$s/a"
+merge "$s/b"
+is "$(names tip)$(not_merged)" "main sandglass/$s-f sandglass/$s-f-2 0" 'two sandboxes with one commit: each merge has a branch of its own'
+"$sg" undo "$s#$("$sg" events "$s" --json | sed -n 's/.*"seq":\([0-9]*\).*"kind":"merge.done".*/\1/p' | head -1)" </dev/null >undo 2>&1
+is "$(names tip)$(not_merged)" "main sandglass/$s-f-2 1" 'an undo of one takes its own'
+
 # --- HEAD's own commits hold more than the working files do
 commit_more() { # name, commands: "not merged before, branches of the merge, not merged after"
 	repo "$1" && echo '*.log' >"$1/.gitignore" && echo o >"$1/o" && git -C "$1" add -A && git -C "$1" commit -qm more

@@ -197,7 +197,29 @@ static bool branch_taken(const struct target *t, const char *ref)
 	return taken;
 }
 
-/* A name that is free, or that leads to @tip already. A name that isn't the branch's own has no
+/* Has a killed try of this merge made the branch? That of another merge is not ours: its undo takes
+ * it away. */
+static bool branch_is_ours(struct target *t, const char *ref, const struct object_id *tip)
+{
+	CLEANUP(buf_release) struct buf text = BUF_INIT, dir = BUF_INIT;
+	struct err none = ERR_INIT;
+	char hex[41];
+	object_hex(tip, hex);
+	if (child_load(t, "record.json", &text, &none) != 0)
+		return false;
+	CLEANUP(json_release) json_t *rec = json_parse(buf_cstr(&text), text.len, "record", &none);
+	const json_t *list = json_object_get(rec, "branches");
+	bool ours = false;
+	for (size_t i = 0; i < json_array_size(list); i++) {
+		const json_t *o = json_array_get(list, i);
+		ours |= !strcmp(json_str(o, "ref", ""), ref) &&
+			!strcmp(json_str(o, "tip", ""), hex);
+	}
+	return ours && !json_flag(rec, "undone", false) &&
+	       json_get_bytes(json_object_get(rec, "dir"), &dir) && !strcmp(buf_cstr(&dir), t->dir);
+}
+
+/* A name that is free, or of a killed try of this merge. A name that isn't the branch's own has no
  * directories: a branch may be where one of them is needed. */
 static char *branch_ref(struct target *t, const char *name, const struct object_id *tip,
 			bool *there_out)
@@ -216,7 +238,8 @@ static char *branch_ref(struct target *t, const char *name, const struct object_
 			return NULL;
 		}
 		bool stands = git_reference_name_to_id(&id, t->repo, ref) == 0;
-		*there_out = stands && !memcmp(id.id, tip->b, sizeof(tip->b));
+		*there_out = stands && !memcmp(id.id, tip->b, sizeof(tip->b)) &&
+			     branch_is_ours(t, ref, tip);
 		if (!branch_taken(t, ref) &&
 		    (*there_out || (!stands && way_of_ref(t, ref, &none) == 0)))
 			return ref;

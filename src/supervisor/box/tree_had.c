@@ -42,9 +42,11 @@ static int had_merges(struct trees *t, size_t i, uint64_t box, uint64_t upto, co
 	for (uint64_t seq = 0;
 	     (seq = session_next_of(t->read, EV_MERGE_DONE, box, seq)) && seq <= upto;) {
 		CLEANUP(json_release) json_t *body = had_body(t, seq);
-		if (body && had_stands(undone, json_str(body, "merge", "")) &&
-		    ws_merged_event(&out->merged, &st, body, t->layer[i].name, dir, err) < 0)
+		if (!body || !had_stands(undone, json_str(body, "merge", "")))
+			continue;
+		if (ws_merged_event(&out->merged, &st, body, t->layer[i].name, dir, err) < 0)
 			return -1;
+		sandbox_refs_see(&out->refs, body, t->layer[i].name, dir);
 	}
 	return 0;
 }
@@ -90,4 +92,6 @@ int tree_had_read(struct trees *t, size_t i, const char *dir, struct tree_had *o
 void tree_had_release(struct tree_had *h)
 {
 	ws_merged_release(&h->merged);
+	json_decref(h->refs);
+	h->refs = NULL;
 }

@@ -5,11 +5,13 @@
 
 #include "supervisor/box/tree_priv.h"
 #include "sandbox/workspace/merged.h"
+#include "sessions/sandbox_refs.h"
 
 struct tree_had {
 	struct ws_merged merged;
 	/* tree of the directory as it was when the box was opened; null = not known */
 	struct object_id opening;
+	json_t *refs; /* branches that were brought (sandbox_refs_see); owned */
 };
 
 /* Worker: of layer @i, for a merge into @dir. */

@@ -159,7 +159,7 @@ static int load_branches(struct merging *m, size_t i, const struct ws_store *st,
 		return -1;
 	CLEANUP(json_release)
 	json_t *body = ev.body ? json_parse(ev.body, ev.len, "snapshot", &m->op.err) : NULL;
-	return body ? sandbox_refs_read(&lm->refs, st, body, &m->op.err) : 0;
+	return body ? sandbox_refs_read(&lm->refs, st, body, lm->had.refs, &m->op.err) : 0;
 }
 
 static void merge_branches_left(struct merging *m, const struct layer_merge *lm)

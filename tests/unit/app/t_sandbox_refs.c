@@ -16,7 +16,7 @@ static bool refs_init(struct merge_box *m)
 {
 	struct err err = ERR_INIT;
 	bool good = merge_init(m, REPO "echo g > g; " COMMIT, "repo", WORK) &&
-		    sandbox_refs_read(&refs, &m->b.store, m->b.body, &err) == 0;
+		    sandbox_refs_read(&refs, &m->b.store, m->b.body, NULL, &err) == 0;
 	refs_at = (struct sandbox_refs_at){ .refs = &refs, .dir = m->b.lower };
 	m->o.mode = MERGE_BRANCH;
 	m->o.branch = "mine";
@@ -38,6 +38,19 @@ static void found(void)
 	is_int((long long)refs.nr, 2, "both are found");
 	ok(refs.nr == 2 && !strcmp(refs.item[0].name, "f") && refs.item[0].commits == 1 && !refs.item[0].why, "the branch");
 	ok(refs.nr == 2 && !strcmp(refs.item[1].name, "stash") && !refs.item[1].why, "the stash");
+	struct sandbox_refs rest;
+	struct err err = ERR_INIT;
+	char tip[41];
+	json_t *merged = NULL;
+	object_hex(&refs.item[0].tip, tip);
+	json_t *body = json_pack("{s:[{s:s,s:s,s:[{s:s,s:s,s:s,s:s}]}]}", "targets", "repo", "", "dir", m.b.lower, "branches", "gitdir", ".git",
+				 "name", "f", "tip", tip, "ref", "refs/heads/mine-f");
+	sandbox_refs_see(&merged, body, "", m.b.lower);
+	ok(sandbox_refs_read(&rest, &m.b.store, m.b.body, merged, &err) == 0 && rest.nr == 1 && !strcmp(rest.item[0].name, "stash"),
+	   "a merged one doesn't count, so the next merge takes others");
+	sandbox_refs_release(&rest);
+	json_decref(merged);
+	json_decref(body);
 	refs_end(&m);
 }
 
@@ -78,7 +91,7 @@ static void branches_many(void)
 	struct err err = ERR_INIT;
 	size_t good = 0, large = 0, others = 0;
 	ok(merge_init(&m, REPO "echo g > g; " COMMIT, "repo", MANY) &&
-		   sandbox_refs_read(&refs, &m.b.store, m.b.body, &err) == 0,
+		   sandbox_refs_read(&refs, &m.b.store, m.b.body, NULL, &err) == 0,
 	   "a sandbox with very many branches");
 	for (size_t i = 0; i < refs.nr; i++) {
 		good += !refs.item[i].why && refs.item[i].commits == 61;
@@ -101,7 +114,7 @@ static void refs_unread(void)
 	struct merge_box m;
 	struct err err = ERR_INIT;
 	ok(merge_init(&m, REPO "echo g > g; " COMMIT, "repo", PACKED) &&
-		   sandbox_refs_read(&refs, &m.b.store, m.b.body, &err) == 0,
+		   sandbox_refs_read(&refs, &m.b.store, m.b.body, NULL, &err) == 0,
 	   "a sandbox with a very large packed-refs");
 	ok(refs.nr == 1 && refs.item[0].why, "its branches are not merged, with a reason");
 	sandbox_refs_release(&refs);
