@@ -193,6 +193,10 @@ merge --to mine
 is "$(value '[b["name"][:5] for b in r["branches_left"] if b["why"]]') $(names odd)" "['gone', 'nnnnn', 'tree'] main mine mine-stash mine-stash-x-2 " 'invalid names and broken commits stay, all others come'
 is "$(git -C odd fsck --no-dangling 2>&1) $(git -C odd cat-file --batch-check --batch-all-objects | wc -l)" " $(git -C odd rev-list --objects --all --reflog | wc -l)" 'and nothing of what stays reaches the repository'
 
+repo hg
+work hg 'git switch -qc f; mkdir -p d/.hg; echo evil >d/.hg/hgrc; git add .; git commit -qm f; git switch -q main'
+merge
+is "$(names hg)$(value '"why" in r["branches_left"][0]')" 'main True' 'files of another version control system'
 repo ex
 work ex 'git switch -qc "$(printf "b\377x")"; echo f >f; git add f; git commit -qm f; git switch -q main; echo m >m'
 merge --to mine

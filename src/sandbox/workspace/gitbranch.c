@@ -13,7 +13,8 @@
 enum { BRANCH_OBJECT_MAX = 64 << 20, FREE_NAMES = 100, REF_MAX = 1000, REF_PART_MAX = 240 };
 
 static const char why_missing[] = "its objects are not in the recording",
-		  why_broken[] = "its objects are damaged";
+		  why_broken[] = "its objects are damaged",
+		  why_internal[] = "it has changed files of another version control system";
 
 /* The objects of one branch, by id: each is looked through before any of them is written, so that
  * the repository never gets one of which a part is missing. */
@@ -34,12 +35,17 @@ static int cmp_branch_item(const void *a, const void *b)
 	return memcmp(a, b, sizeof(struct object_id));
 }
 
+static const struct branch_item *branch_made(const struct branch_items *of,
+					     const struct object_id *id)
+{
+	return of->nr ? bsearch(id, of->item, of->nr, sizeof(*of->item), cmp_branch_item) : NULL;
+}
+
 /* Is @id an object of that type, of the branch or of the repository? */
 static bool branch_has(struct target *t, const struct branch_items *of, const struct object_id *id,
 		       enum loose_type type)
 {
-	const struct branch_item *item =
-		of->nr ? bsearch(id, of->item, of->nr, sizeof(*item), cmp_branch_item) : NULL;
+	const struct branch_item *item = branch_made(of, id);
 	git_object_t is;
 	git_oid oid;
 	size_t len;
@@ -70,6 +76,8 @@ static const char *tree_whole(struct target *t, const struct branch_items *of,
 	while ((rc = tree_next(buf_cstr(text), text->len, &pos, &e, &none)) == 1) {
 		if (!entry_allowed(&e))
 			return why_broken;
+		if (branch_made(of, &e.oid) && ws_path_is_vcs(e.name, e.name_len))
+			return why_internal; /* a checkout would write them */
 		if (e.mode != TREE_MODE_GITLINK &&
 		    !branch_has(t, of, &e.oid, e.mode == TREE_MODE_DIR ? LOOSE_TREE : LOOSE_BLOB))
 			return why_missing;
