@@ -93,6 +93,8 @@ work way 'echo x >>a.txt'
 merge --to fix
 [ $? -ne 0 ] && grep -q "'fix/one'" err
 ok $? 'a branch that is in the way is named'
+for name in -x HEAD @ refs/heads/x; do merge --to "$name" && echo "$name"; done >names
+is "$(cat names)$(git -C way for-each-ref --format='%(refname:short)' | xargs)" 'fix/one main' 'names that git refuses for branches are refused'
 merge --to fix/one/more
 [ $? -ne 0 ] && grep -q "'fix/one'" err
 ok $? 'also above'

@@ -154,6 +154,13 @@ static const char *branch_name(const char *ref)
 	return !strncmp(ref, "refs/heads/", 11) ? ref + 11 : ref;
 }
 
+/* Names that git refuses for branches, or that mean another ref to it. */
+static bool is_other_ref(const char *name)
+{
+	return *name == '-' || !strcmp(name, "HEAD") || !strcmp(name, "@") ||
+	       !strncmp(name, "refs/", 5);
+}
+
 /* Git keeps a branch as a file: none can be where another one needs a directory. */
 int way_of_ref(struct target *t, const char *ref, struct err *err)
 {
@@ -161,7 +168,8 @@ int way_of_ref(struct target *t, const char *ref, struct err *err)
 	git_reference_iterator *it = NULL;
 	const char *name = NULL;
 	int valid = 0;
-	if (git_reference_name_is_valid(&valid, ref) < 0 || !valid)
+	if (git_reference_name_is_valid(&valid, ref) < 0 || !valid ||
+	    (branch_name(ref) != ref && is_other_ref(branch_name(ref))))
 		return err_set(err, ERR_USAGE, "invalid branch name '%s'", branch_name(ref));
 	for (const char *slash = strchr(ref + 5, '/'); slash; slash = strchr(slash + 1, '/')) {
 		CLEANUP(free_ptr) char *above = mem_strndup(ref, (size_t)(slash - ref));
