@@ -5,12 +5,17 @@
 #include <string.h>
 
 #include "mcp/said.h"
+#include "serve/mcp_serve_priv.h"
+#include "serve/mcp_serve_task.h"
 #include "serve/mcp_tools.h"
 #include "base/mem.h"
 
-enum { OPEN_MAX_REQUESTS = 200, PROGRESS_MS = 5000 };
-
-#define META "io.modelcontextprotocol/"
+enum {
+	OPEN_MAX_REQUESTS = 200,
+	PROGRESS_MS = 5000,
+	TASK_AFTER_MS = 1000, /* a call that takes longer becomes a task */
+	TASK_LOOK_MS = 250,
+};
 
 /* A request that is not answered yet: a tool call, or (call 0) one that listens for changes. */
 struct open_request {
@@ -21,7 +26,8 @@ struct open_request {
 	char *said;	  /* the newest progress text */
 	const char *tool; /* borrowed from name */
 	char *name;
-	bool modern;
+	int64_t since_us;
+	bool modern, may_be_task;
 };
 
 struct mcp_server {
@@ -29,13 +35,16 @@ struct mcp_server {
 	struct mcp_session *session;
 	struct open_request *open;
 	size_t nr_open, cap_open;
-	struct loop_timer *timer;
+	struct served_tasks *tasks;
+	struct loop_timer *timer, *task_timer;
+	bool task_ticks; /* task_timer is set */
 };
 
 static void mcp_serve_on_answer(void *self, uint64_t call, const json_t *answer,
 				const struct err *err);
 static void mcp_serve_on_state(void *self);
 static void mcp_serve_on_timer(void *self);
+static void mcp_serve_on_task_timer(void *self);
 
 struct mcp_server *mcp_server_new(struct loop *l, json_t *opts)
 {
@@ -44,7 +53,9 @@ struct mcp_server *mcp_server_new(struct loop *l, json_t *opts)
 	struct mcp_server *s = NEW(struct mcp_server);
 	s->loop = l;
 	s->session = mcp_session_new(l, opts, &ops, s);
+	s->tasks = served_tasks_new(s->session);
 	s->timer = loop_timer_new(l, mcp_serve_on_timer, s);
+	s->task_timer = loop_timer_new(l, mcp_serve_on_task_timer, s);
 	return s;
 }
 
@@ -68,8 +79,10 @@ void mcp_server_free(struct mcp_server **sp)
 		return;
 	while (s->nr_open)
 		mcp_serve_drop(s, s->nr_open - 1);
+	served_tasks_free(&s->tasks);
 	mcp_session_free(&s->session);
 	loop_timer_free(&s->timer);
+	loop_timer_free(&s->task_timer);
 	free(s->open);
 	free(s);
 }
@@ -116,19 +129,20 @@ static json_t *server_info(void)
 	return o;
 }
 
-static void mcp_serve_finish(struct mcp_peer *p, json_t *id, json_t *result, bool modern)
+void mcp_serve_finish(struct mcp_peer *p, json_t *id, json_t *result, bool modern)
 {
 	if (modern) {
 		json_t *meta = json_object();
 		json_put(meta, META "serverInfo", server_info());
-		json_put_str(result, "resultType", "complete");
+		if (!json_object_get(result, "resultType"))
+			json_put_str(result, "resultType", "complete");
 		json_put(result, "_meta", meta);
 	}
 	p->send(p->self, rpc_result(id, result), true);
 }
 
-static void mcp_serve_refuse(struct mcp_peer *p, json_t *id, enum rpc_code code, json_t *data,
-			     const char *text)
+void mcp_serve_refuse(struct mcp_peer *p, json_t *id, enum rpc_code code, json_t *data,
+		      const char *text)
 {
 	p->send(p->self, rpc_error(id, code, data, "%s", text), true);
 }
@@ -147,12 +161,6 @@ static const char mcp_serve_instructions[] =
 	"Commands in them are recorded and supervised by a user, who may have to approve a "
 	"command before it runs; a denial gives the reason. Nothing reaches the real project "
 	"until that user merges it.";
-
-static void put_cache(json_t *o)
-{
-	json_put_int(o, "ttlMs", 3600000);
-	json_put_str(o, "cacheScope", "public");
-}
 
 static json_t *mcp_serve_supported(void)
 {
@@ -198,58 +206,13 @@ static void mcp_serve_discover(struct mcp_peer *p, const struct rpc_msg *m)
 {
 	json_t *o = json_object();
 	json_put(o, "supportedVersions", mcp_serve_supported());
-	json_put(o, "capabilities", mcp_serve_capabilities());
+	json_t *can = mcp_serve_capabilities(), *extensions = json_object();
+	json_put(extensions, MCP_TASKS, json_object());
+	json_put(can, "extensions", extensions);
+	json_put(o, "capabilities", can);
 	json_put_str(o, "instructions", mcp_serve_instructions);
-	put_cache(o);
+	mcp_serve_put_cache(o);
 	mcp_serve_finish(p, m->id, o, true);
-}
-
-/* The lists. Sandboxes are tools. Prompts and resources are empty lists, not errors: clients
- * request them whatever capabilities a server declares. */
-static const struct list {
-	const char *method, *field;
-	json_t *(*make)(void); /* NULL: it is empty */
-} mcp_serve_lists[] = {
-	{ "tools/list", "tools", mcp_tools_list },
-	{ "prompts/list", "prompts", NULL },
-	{ "resources/list", "resources", NULL },
-	{ "resources/templates/list", "resourceTemplates", NULL },
-};
-
-static bool answer_list(struct mcp_peer *p, const struct rpc_msg *m, bool modern)
-{
-	const struct list *l = NULL;
-	for (size_t i = 0; i < ARRAY_LEN(mcp_serve_lists); i++)
-		if (!strcmp(mcp_serve_lists[i].method, m->method))
-			l = &mcp_serve_lists[i];
-	if (!l)
-		return false;
-	if (json_object_get(m->params, "cursor")) {
-		CLEANUP(free_ptr) char *text = mem_printf("%s: there is only one page", l->method);
-		mcp_serve_refuse(p, m->id, RPC_PARAMS, NULL, text);
-		return true;
-	}
-	json_t *o = json_object();
-	json_put(o, l->field, l->make ? l->make() : json_array());
-	if (modern)
-		put_cache(o);
-	mcp_serve_finish(p, m->id, o, modern);
-	return true;
-}
-
-/* An item of an empty list. */
-static bool answer_one(struct mcp_peer *p, const struct rpc_msg *m, bool modern)
-{
-	bool resource = !strcmp(m->method, "resources/read");
-	if (!resource && strcmp(m->method, "prompts/get") != 0)
-		return false;
-	const char *name = json_str(m->params, resource ? "uri" : "name", "");
-	CLEANUP(free_ptr)
-	char *text = mem_printf("%s '%.200s' not found", resource ? "resource" : "prompt", name);
-	json_t *data = json_object();
-	json_put_str(data, resource ? "uri" : "name", name);
-	mcp_serve_refuse(p, m->id, resource && !modern ? RPC_NO_RESOURCE : RPC_PARAMS, data, text);
-	return true;
 }
 
 static struct open_request *mcp_serve_open_request(struct mcp_server *s, struct mcp_peer *p,
@@ -301,6 +264,11 @@ static void call_tool(struct mcp_server *s, struct mcp_peer *p, const struct rpc
 	r->call = call;
 	r->name = mem_strdup(name);
 	r->tool = r->name;
+	r->since_us = loop_now_us(s->loop);
+	r->may_be_task = modern && served_tasks_taken(m->params);
+	if (r->may_be_task && !s->task_ticks)
+		loop_timer_set(s->task_timer, TASK_AFTER_MS, TASK_LOOK_MS);
+	s->task_ticks |= r->may_be_task;
 }
 
 /* The tools never change, so what follows the acknowledgement is only its end. */
@@ -357,7 +325,8 @@ static void mcp_serve_request(struct mcp_server *s, struct mcp_peer *p, const st
 	int modern = era_of(p, m);
 	if (modern < 0)
 		return;
-	if (answer_list(p, m, modern) || answer_one(p, m, modern))
+	if (mcp_serve_list(p, m, modern) || mcp_serve_item(p, m, modern) ||
+	    (modern && served_task_request(s->tasks, p, m)))
 		return;
 	if (!strcmp(m->method, "tools/call"))
 		call_tool(s, p, m, modern);
@@ -420,6 +389,8 @@ static void mcp_serve_on_answer(void *self, uint64_t call, const json_t *answer,
 				const struct err *err)
 {
 	struct mcp_server *s = self;
+	if (served_task_answer(s->tasks, call, answer, err))
+		return;
 	for (size_t i = 0; i < s->nr_open; i++)
 		if (s->open[i].call == call) {
 			struct mcp_peer *p = s->open[i].peer;
@@ -473,6 +444,30 @@ static void mcp_serve_on_state(void *self)
 static void mcp_serve_on_timer(void *self)
 {
 	mcp_serve_progress(self, true);
+}
+
+static void mcp_serve_on_task_timer(void *self)
+{
+	struct mcp_server *s = self;
+	bool more = false;
+	for (size_t i = s->nr_open; i-- > 0;) {
+		struct open_request *r = &s->open[i];
+		if (!r->may_be_task)
+			continue;
+		bool now = loop_now_us(s->loop) - r->since_us >= TASK_AFTER_MS * 1000;
+		json_t *made = now ? served_task_begin(s->tasks, r->call, r->tool) : NULL;
+		r->may_be_task &= !now; /* there may be too many: then it is only answered late */
+		more |= !now;
+		if (!made)
+			continue;
+		struct mcp_peer *p = r->peer;
+		CLEANUP(json_release) json_t *id = json_incref(r->id);
+		mcp_serve_drop(s, i);
+		mcp_serve_finish(p, id, made, true);
+	}
+	if (!more)
+		loop_timer_stop(s->task_timer);
+	s->task_ticks = more;
 }
 
 void mcp_serve_fail(const struct err *err)

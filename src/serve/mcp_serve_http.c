@@ -78,6 +78,9 @@ static const char *wanted_name(const struct rpc_msg *m)
 {
 	if (!strcmp(m->method, "tools/call") || !strcmp(m->method, "prompts/get"))
 		return json_str(m->params, "name", NULL);
+	if (!strcmp(m->method, "tasks/get") || !strcmp(m->method, "tasks/update") ||
+	    !strcmp(m->method, "tasks/cancel"))
+		return json_str(m->params, "taskId", NULL);
 	return !strcmp(m->method, "resources/read") ? json_str(m->params, "uri", NULL) : NULL;
 }
 
