@@ -947,7 +947,7 @@ function sg.proxy(o) end
 ---@field proxies sg.Proxy[]?          # more services that it reaches with credentials of the host
 ---@field kept string?                # where it keeps its sessions, below its home (default: its profile's place, else all of its home). Forks get a copy
 ---@field on_event? fun(ev: table)    # receives each JSON object that the agent prints
----@field control "acp"|"stream"|"app-server"|"rpc"|"serve"|"sandbox-agent"|"print"|nil   # the protocol (default: the best that the agent has). A permission request is the agent's claim: programs in its sandbox can answer a server ("serve", "sandbox-agent") in our place
+---@field control "acp"|"acp-v2"|"stream"|"app-server"|"rpc"|"serve"|"sandbox-agent"|"print"|nil   # the protocol (default: the best that the agent has; "acp-v2", version 2, is a draft). A permission request is the agent's claim: programs in its sandbox can answer a server ("serve", "sandbox-agent") in our place
 ---@field mode string?                # the agent's own permission or approval mode
 ---@field start sg.Time?              # time limit for its start (default: two to three minutes)
 ---@field linger sg.Time?             # how long it waits for your messages after its task

@@ -37,6 +37,7 @@ local AGENTS = { "claude", "codex", "opencode", "gemini", "pi", "deepagents", "a
 local PROTOCOLS = {
   { name = "print", module = "print" },
   { name = "acp", module = "acp" },              -- Agent Client Protocol
+  { name = "acp-v2", module = "acp2", of = "acp", draft = true },   -- its version 2: only if it is named
   { name = "stream", module = "stream" },        -- Claude Code's stream-json
   { name = "app-server", module = "app_server" },-- Codex
   { name = "rpc", module = "pi_rpc" },           -- pi
@@ -77,16 +78,16 @@ local function credentials_given(profile, o)
 end
 
 local function protocol_of(profile, wish)
-  local names, module = {}, nil
+  local names, module, key = {}, nil, nil
   local name = wish or profile.best or "print"
   for _, p in ipairs(PROTOCOLS) do
-    if p.name == "print" or (profile.control or {})[p.name] then
-      names[#names + 1] = p.name
-      if p.name == name then module = p.module end
+    if p.name == "print" or (profile.control or {})[p.of or p.name] then
+      names[#names + 1] = not p.draft and p.name or nil
+      if p.name == name then module, key = p.module, p.of or p.name end
     end
   end
   if not module then fail("inside: %s doesn't support control '%s'; supported: %s", profile.name, name, table.concat(names, ", ")) end
-  return name, rt.require("sandglass.inside." .. module)
+  return name, rt.require("sandglass.inside." .. module), (profile.control or {})[key]
 end
 
 -- "anthropic:sonnet" -> "anthropic", "sonnet".
@@ -142,9 +143,9 @@ end
 local function new_run(o)
   local profile = profile_of(o.agent)
   local provider, model = model_of(profile, o.model)
-  local control, protocol = protocol_of(profile, o.control)
+  local control, protocol, how = protocol_of(profile, o.control)
   local r = { o = o, profile = profile, provider = provider, model = model, control = control, protocol = protocol, inbox = {}, turns = 0 }
-  r.how = (profile.control or {})[control] or { argv = profile.argv }
+  r.how = how or { argv = profile.argv }
   if o.terminal then r.how = profile.terminal or { argv = profile.argv } end
   r.name = o.name or profile.name
   return r

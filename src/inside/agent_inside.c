@@ -210,7 +210,9 @@ int agent_inside_find(struct inner_agent *out, const struct inner_find *f, struc
 	out->profile = mem_strdup(file ? full : f->name);
 	if (file || !strcmp(f->name, "custom"))
 		return agent_inside_own(out, f, err);
-	const struct known *k = agent_inside_lookup(f->name, f->control, err);
+	/* version 2 of ACP is spoken by the program that speaks version 1 */
+	const char *control = f->control && !strcmp(f->control, "acp-v2") ? "acp" : f->control;
+	const struct known *k = agent_inside_lookup(f->name, control, err);
 	if (!k)
 		return -1;
 	const char *program = f->program ? f->program : k->program;

@@ -7,7 +7,7 @@ local permits = require "sandglass.inside.permit"
 local given = require "sandglass.inside.told".given
 local str = require "sandglass.inside.told".str
 
-local M = { name = "acp" }
+local M = { name = "acp" }   -- M.parts: what version 2 shares
 local INIT_S, SESSION_S, CHILD_TEXT = 60, 120, 16 << 10
 local TOOL = { execute = "bash", edit = "edit", read = "read", delete = "edit", move = "edit" }
 
@@ -122,16 +122,14 @@ local function tool_of(c, args)
   return c.kind or "permission"
 end
 
-local function permission(s, params)
-  local u = params.toolCall or {}
-  local c
-  if given(params.sessionId) == nil or s.id == nil or params.sessionId == s.id then
-    c = s.told.call(u.toolCallId or "?", call_fields(u))
-  else
-    c = call_fields(u)   -- of a child session: calls of two sessions may have one number
-  end
+local function options_of(params)
   local options = {}
   for i, o in ipairs(params.options or {}) do options[i] = { id = o.optionId, kind = o.kind, name = o.name } end
+  return options
+end
+
+-- @c: the call as call_fields says it; @id: its number.
+local function decide(s, id, c, options)
   local args = c.args or {}
   local tool = tool_of(c, args)
   if tool == "bash" and not (args.command or args.cmd) then args = { command = (c.title or ""):gsub("^`(.*)`$", "%1") } end
@@ -140,7 +138,7 @@ local function permission(s, params)
     for k, v in pairs(args) do all[k] = v end
     args = all
   end
-  local d = permits.ask(s.told, s.box, { call = u.toolCallId, tool = tool, args = args, title = c.title, options = options })
+  local d = permits.ask(s.told, s.box, { call = id, tool = tool, args = args, title = c.title, options = options })
   if d.is_edited then
     -- another form cannot be said here: this one is refused, and the user's is asked for in the next prompt
     d.why = d.edited and ("run this instead: " .. d.edited) or "do it otherwise"
@@ -153,6 +151,17 @@ local function permission(s, params)
   end
   if not d.option then return { outcome = { outcome = "cancelled" } } end
   return { outcome = { outcome = "selected", optionId = d.option.id } }
+end
+
+local function permission(s, params)
+  local u = params.toolCall or {}
+  local c
+  if given(params.sessionId) == nil or s.id == nil or params.sessionId == s.id then
+    c = s.told.call(u.toolCallId or "?", call_fields(u))
+  else
+    c = call_fields(u)   -- of a child session: calls of two sessions may have one number
+  end
+  return decide(s, u.toolCallId, c, options_of(params))
 end
 
 local function serve(s, method, params)
@@ -257,5 +266,10 @@ function M.cancel(s)
 end
 
 function M.pump(s) return s.peer.pump() end
+
+M.parts = {
+  text_of = text_of, call_fields = call_fields, options_of = options_of, decide = decide, updates = updates, silent = SILENT, of_child = of_child,
+  tell_children = tell_children, unheard = unheard,
+}
 
 return M
