@@ -79,7 +79,6 @@ static void box_own(struct model_box *b)
 	b->name = journal_dup(b->name);
 	b->driver = journal_dup(b->driver);
 	b->profile = journal_dup(b->profile);
-	b->net = journal_dup(b->net);
 	b->snapshot = dup_list(b->snapshot, b->nr_snapshots, sizeof(*b->snapshot));
 	b->cap_snapshots = b->nr_snapshots;
 	for (size_t i = 0; i < b->nr_snapshots; i++)
@@ -91,7 +90,6 @@ static void box_drop(struct model_box *b)
 	free(b->name);
 	free(b->driver);
 	free(b->profile);
-	free(b->net);
 	for (size_t i = 0; i < b->nr_snapshots; i++)
 		free(b->snapshot[i].repo);
 	free(b->snapshot);

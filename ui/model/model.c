@@ -33,7 +33,6 @@ void model_release(struct model *m)
 		free(m->box[i].name);
 		free(m->box[i].driver);
 		free(m->box[i].profile);
-		free(m->box[i].net);
 		for (size_t k = 0; k < m->box[i].nr_snapshots; k++)
 			free(m->box[i].snapshot[k].repo);
 		free(m->box[i].snapshot);

@@ -89,7 +89,7 @@ struct model_box {
 	uint64_t id;
 	struct box_snapshot *snapshot;
 	size_t nr_snapshots, cap_snapshots;
-	char *name, *driver, *profile, *net;
+	char *name, *driver, *profile;
 	bool ready, closed, frozen;
 	bool target;	  /* a directory of the user's can be merged into */
 	bool again;	  /* another sandbox continues its files */

@@ -2,20 +2,20 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/json.h"
 #include "base/longlist.h"
 #include "query/action_end.h"
 #include "record/read/ended.h"
 #include "ui/model/journal.h"
 #include "ui/model/model_fold.h"
 
-static const char *model_fold_intern(struct model *m, const char *s)
+static const char *model_fold_intern(struct model *m, struct ev_text t)
 {
+	struct ev_text word = { t.s ? t.s : "", t.n };
 	for (size_t i = 0; i < m->nr_words; i++)
-		if (strcmp(m->word[i], s) == 0)
+		if (ev_text_is(word, m->word[i]))
 			return m->word[i];
 	GROW(m->word, m->nr_words, m->cap_words);
-	return m->word[m->nr_words++] = mem_strdup(s);
+	return m->word[m->nr_words++] = mem_strndup(word.s, word.n);
 }
 
 /* Whatever changes an element finds it by these. */
@@ -31,11 +31,9 @@ struct model_agent *fold_agent(struct model *m, uint64_t id)
 	return id ? model_fold_agent_of(m, id) : NULL;
 }
 
-static struct limits model_fold_limits_of(const json_t *o)
+static struct limits model_fold_limits_of(const struct ev_limits *l)
 {
-	return (struct limits){ json_int(o, "uusd", 0), json_int(o, "tokens", 0),
-				json_int(o, "time_us", 0), json_int(o, "steps", 0),
-				json_int(o, "actions", 0) };
+	return (struct limits){ l->uusd, l->tokens, l->time_us, l->steps, l->actions };
 }
 
 static void model_fold_add_row(struct rows *r, const struct event *ev)
@@ -114,77 +112,80 @@ static struct model_agent *script_agent(struct model *m, const struct event *ev)
 
 /* --- agents ----------------------------------------------------------------------------------- */
 
-static void agent_start(struct model *m, const struct event *ev, const json_t *o)
+static char *fold_copy(struct ev_text t, const char *absent)
+{
+	return t.s ? mem_strndup(t.s, t.n) : mem_strdup(absent);
+}
+
+static void agent_start(struct model *m, const struct event *ev, const struct ev_agent_start *o)
 {
 	GROW(m->agent, m->nr_agents, m->cap_agents);
 	m->agent[m->nr_agents++] = (struct model_agent){
 		.id = ev->seq,
-		.parent = (uint64_t)json_int(o, "parent", 0),
-		.box = (uint64_t)json_int(o, "box", 0),
-		.name = mem_strdup(json_str(o, "name", "agent")),
-		.task = mem_strdup(json_str(o, "task", "")),
-		.model = mem_strdup(json_str(o, "model", "")),
+		.parent = (uint64_t)o->parent,
+		.box = (uint64_t)o->box,
+		.name = fold_copy(o->name, "agent"),
+		.task = fold_copy(o->task, ""),
+		.model = fold_copy(o->model, ""),
 		.start_us = ev->ts_us,
 		.since_us = ev->ts_us,
-		.interactive = json_flag(o, "interactive", false),
-		.limits = model_fold_limits_of(json_object_get(o, "limits")),
+		.interactive = o->interactive,
+		.limits = model_fold_limits_of(&o->limits),
 		/* its program calls models that nobody here sees */
-		.cost_unknown = strcmp(json_str(o, "model", ""), "outside") == 0,
+		.cost_unknown = ev_text_is(o->model, "outside"),
 	};
 	m->cost_unknown |= m->agent[m->nr_agents - 1].cost_unknown;
 }
 
-static void agent_end(struct model_agent *a, const struct event *ev, const json_t *o)
+static void agent_end(struct model_agent *a, const struct event *ev, const struct ev_agent_end *o)
 {
-	fold_text(&a->stop, json_str(o, "stop", "end"));
-	fold_bytes(&a->text, o, "text");
+	fold_text(&a->stop, "end");
+	fold_bytes(&a->stop, o->stop);
+	fold_bytes(&a->text, o->text);
 	a->ended = true;
-	a->good = json_flag(o, "ok", false);
+	a->good = o->ok;
 	a->end_us = ev->ts_us;
 	a->since_us = ev->ts_us;
 	a->seq_end = ev->seq;
 }
 
-static void model_fold_note(struct model *m, struct model_agent *a, const json_t *o)
+static void model_fold_note(struct model *m, struct model_agent *a, const struct ev_note *o)
 {
-	const char *level = json_str(o, "level", "");
-	if (a && strcmp(level, "progress") == 0) {
-		a->done = json_int(o, "done", 0);
-		a->total = json_int(o, "total", 0);
+	if (a && ev_text_is(o->level, "progress")) {
+		a->done = o->done;
+		a->total = o->total;
 	}
-	if (strcmp(level, "warn") == 0)
-		fold_bytes(&m->notice, o, "text");
+	if (ev_text_is(o->level, "warn"))
+		fold_bytes(&m->notice, o->text);
 }
 
-static void model_fold_mark(struct model *m, const struct event *ev, const json_t *o)
+static void model_fold_mark(struct model *m, const struct event *ev, const struct ev_note *o)
 {
 	struct model_mark k = { .seq = ev->seq, .on = ev->cause ? ev->cause : ev->seq };
-	if (strcmp(json_str(o, "level", ""), "mark") != 0)
+	if (!ev_text_is(o->level, "mark"))
 		return;
-	fold_text(&k.text, json_str(o, "text", ""));
-	fold_text(&k.key, json_str(o, "key", ""));
+	k.text = fold_copy(o->text, "");
+	k.key = fold_copy(o->key, "");
 	GROW(m->mark, m->nr_marks, m->cap_marks);
 	m->mark[m->nr_marks++] = k;
 }
 
 static void model_fold_reply(struct model *m, struct model_agent *a, const struct event *ev,
-			     const json_t *o)
+			     const struct ev_model_reply *o)
 {
-	const json_t *usage = json_object_get(o, "usage");
-	int64_t tokens = json_int(usage, "in", 0) + json_int(usage, "out", 0);
-	int64_t uusd = json_int(o, "cost_uusd", 0);
+	int64_t tokens = o->usage.in + o->usage.out, uusd = o->cost_uusd;
 	struct model_action *act = fold_action(m, ev->action);
 	m->tokens += tokens;
 	m->uusd += uusd;
-	m->cost_unknown = m->cost_unknown || json_flag(o, "cost_unknown", false);
+	m->cost_unknown = m->cost_unknown || o->cost_unknown;
 	if (act)
 		act->reply = ev->seq;
 	if (!a)
 		return;
 	a->tokens += tokens;
 	a->uusd += uusd;
-	a->cost_unknown = a->cost_unknown || json_flag(o, "cost_unknown", false);
-	if (json_object_get(o, "text"))
+	a->cost_unknown = a->cost_unknown || o->cost_unknown;
+	if (o->text.s)
 		a->said = ev->seq;
 }
 
@@ -220,7 +221,7 @@ static void ask_answered(struct model *m, struct model_agent *a, const struct ev
 /* --- actions ---------------------------------------------------------------------------------- */
 
 static void action_requested(struct model *m, struct model_agent *a, const struct event *ev,
-			     const json_t *o)
+			     const struct ev_action_requested *o)
 {
 	bool again = fold_repeat_action(m, ev);
 	if (!a)
@@ -231,7 +232,7 @@ static void action_requested(struct model *m, struct model_agent *a, const struc
 		.agent = a ? a->id : ev->agent,
 		.box = ev->box,
 		.asked_us = ev->ts_us,
-		.kind = model_fold_intern(m, json_str(o, "kind", "")),
+		.kind = model_fold_intern(m, o->kind),
 		.code = -1,
 		.again = again,
 	};
@@ -239,7 +240,7 @@ static void action_requested(struct model *m, struct model_agent *a, const struc
 		return;
 	a->actions++;
 	/* a connection that a command makes: the agent is still at the command */
-	if (!json_int(o, "within", 0))
+	if (!o->within)
 		a->current = a->last = ev->seq;
 	if (ev->box)
 		a->box = ev->box;
@@ -268,22 +269,20 @@ static void model_fold_unhold(struct model *m, struct model_action *act, struct 
 		a->held--;
 }
 
-static bool only_paused(const json_t *held)
+static bool only_paused(const struct ev_action_held *o)
 {
-	const json_t *why = json_object_get(held, "reasons");
-	const char *first = json_string_value(json_array_get(why, 0));
-	return json_array_size(why) == 1 && first && strcmp(first, "pause") == 0;
+	return o->reasons.nr == 1 && ev_text_is(o->reasons.item[0], "pause");
 }
 
 static void action_held(struct model *m, struct model_action *act, struct model_agent *a,
-			const struct event *ev, const json_t *o)
+			const struct event *ev, const struct ev_action_held *o)
 {
 	model_fold_unhold(m, act, a);
 	act->state = ACT_WAITS;
 	act->held = ev->seq;
 	act->held_us = ev->ts_us;
-	act->until_us = json_int(o, "until_us", 0);
-	act->high_risk = strcmp(json_str(o, "risk", ""), "high") == 0;
+	act->until_us = o->until_us;
+	act->high_risk = ev_text_is(o->risk, "high");
 	act->latched = only_paused(o);
 	model_fold_moved(a, act, ev);
 	if (act->latched)
@@ -321,8 +320,10 @@ static void model_fold_action_ended(struct model *m, struct model_action *act,
 }
 
 /* Streams: record.h. */
-static void output_came(struct model_action *act, int64_t stream, uint64_t len)
+static void output_came(struct model_action *act, const struct ev_output *o)
 {
+	int64_t stream = o->stream;
+	uint64_t len = (uint64_t)o->len;
 	if (stream == 4 || stream == 5)
 		act->wire_bytes += stream == 5 ? len : 0;
 	else if (stream == 2)
@@ -333,8 +334,22 @@ static void output_came(struct model_action *act, int64_t stream, uint64_t len)
 		act->pty_bytes += len;
 }
 
+static void model_fold_size(struct model *m, const struct model_action *act,
+			    const struct ev_proc_resize *o)
+{
+	GROW(m->size, m->nr_sizes, m->cap_sizes);
+	m->size[m->nr_sizes++] =
+		(struct model_size){ act->id, act->pty_bytes, o->has_cols ? (int)o->cols : 80,
+				     o->has_rows ? (int)o->rows : 24 };
+}
+
+static bool fold_by_human(const struct ev_action_decided *o)
+{
+	return ev_text_is(o->by, "human");
+}
+
 static void model_fold_action_event(struct model *m, struct model_agent *a, const struct event *ev,
-				    const json_t *o)
+				    const void *body)
 {
 	struct model_action *act = fold_action(m, ev->action);
 	if (!act)
@@ -346,7 +361,7 @@ static void model_fold_action_event(struct model *m, struct model_agent *a, cons
 		act->judged = ev->seq;
 		break;
 	case EV_ACTION_HELD:
-		action_held(m, act, a, ev, o);
+		action_held(m, act, a, ev, body);
 		break;
 	case EV_ACTION_LATER:
 		act->later = ev->seq;
@@ -355,7 +370,7 @@ static void model_fold_action_event(struct model *m, struct model_agent *a, cons
 		model_fold_unhold(m, act, a);
 		act->state = ACT_JUDGED_;
 		act->decided = ev->seq;
-		act->person = strcmp(json_str(o, "by", ""), "human") == 0;
+		act->person = fold_by_human(body);
 		break;
 	case EV_ACTION_STARTED:
 		model_fold_unhold(m, act, a);
@@ -368,16 +383,13 @@ static void model_fold_action_event(struct model *m, struct model_agent *a, cons
 		model_fold_action_ended(m, act, a, ev);
 		break;
 	case EV_OUTPUT:
-		output_came(act, json_int(o, "stream", 1), (uint64_t)json_int(o, "len", 0));
+		output_came(act, body);
 		break;
 	case EV_PROC_EXEC:
 		act->traced = true;
 		break;
 	case EV_PROC_RESIZE:
-		GROW(m->size, m->nr_sizes, m->cap_sizes);
-		m->size[m->nr_sizes++] =
-			(struct model_size){ act->id, act->pty_bytes, (int)json_int(o, "cols", 80),
-					     (int)json_int(o, "rows", 24) };
+		model_fold_size(m, act, body);
 		break;
 	default:
 		break;
@@ -386,10 +398,9 @@ static void model_fold_action_event(struct model *m, struct model_agent *a, cons
 
 /* --- the session ------------------------------------------------------------------------------ */
 
-static void model_fold_latch(struct model *m, const struct event *ev, const json_t *o)
+static void model_fold_latch(struct model *m, const struct event *ev, uint64_t id, bool on,
+			     bool freeze)
 {
-	uint64_t id = (uint64_t)json_int(o, "agent", (json_int_t)ev->agent);
-	bool on = ev->kind == EV_LATCH_PAUSE, freeze = json_flag(o, "freeze", false);
 	struct model_agent *a = model_fold_agent_of(m, id);
 	if (a) {
 		a->paused = on;
@@ -405,25 +416,26 @@ static void model_fold_latch(struct model *m, const struct event *ev, const json
 			model_fold_agent_of(m, m->agent[i].id)->paused = false;
 }
 
-static void model_fold_budget(struct model *m, struct model_agent *a, const struct event *ev,
-			      const json_t *o)
+static void model_fold_paused(struct model *m, const struct event *ev,
+			      const struct ev_latch_pause *o)
 {
-	struct limits lim = model_fold_limits_of(json_object_get(o, "limits"));
-	uint64_t id = ev->kind == EV_BUDGET_NEW ? ev->seq : (uint64_t)json_int(o, "budget", 0);
-	if (ev->kind == EV_BUDGET_EMPTY) {
-		const char **at = a && id != m->session_budget ? &a->used_up : &m->used_up;
-		*at = model_fold_intern(m, json_str(o, "what", ""));
-		return;
-	}
-	if (id == m->session_budget && ev->kind == EV_BUDGET_EXTENDED) {
-		m->used_up = NULL;
-		m->limits = lim;
-		return;
-	}
-	if (a)
-		a->used_up = NULL;
-	if (!a)
-		a = model_fold_agent_of(m, (uint64_t)json_int(o, "agent", 0));
+	model_fold_latch(m, ev, o->has_agent ? (uint64_t)o->agent : ev->agent, true, o->freeze);
+}
+
+static void model_fold_continued(struct model *m, const struct event *ev,
+				 const struct ev_latch_continue *o)
+{
+	model_fold_latch(m, ev, o->has_agent ? (uint64_t)o->agent : ev->agent, false, o->freeze);
+}
+
+static void budget_empty(struct model *m, struct model_agent *a, const struct ev_budget_empty *o)
+{
+	bool own = a && (uint64_t)o->budget != m->session_budget;
+	*(own ? &a->used_up : &m->used_up) = model_fold_intern(m, o->what);
+}
+
+static void budget_limits(struct model *m, struct model_agent *a, uint64_t id, struct limits lim)
+{
 	if (a) {
 		a->limits = lim;
 	} else if (!m->session_budget || m->session_budget == id) {
@@ -432,12 +444,35 @@ static void model_fold_budget(struct model *m, struct model_agent *a, const stru
 	}
 }
 
-/* The event names the merge, not the box. */
-static void merge_undone(struct model *m, const json_t *o)
+static void budget_new(struct model *m, struct model_agent *a, const struct event *ev,
+		       const struct ev_budget_new *o)
 {
-	const char *id = json_str(o, "merge", "");
-	for (size_t i = 0; *id && i < m->nr_boxes; i++)
-		if (strcmp(m->box[i].merge, id) == 0)
+	if (a)
+		a->used_up = NULL;
+	else
+		a = model_fold_agent_of(m, (uint64_t)o->agent);
+	budget_limits(m, a, ev->seq, model_fold_limits_of(&o->limits));
+}
+
+static void budget_extended(struct model *m, struct model_agent *a,
+			    const struct ev_budget_extended *o)
+{
+	struct limits lim = model_fold_limits_of(&o->limits);
+	if ((uint64_t)o->budget == m->session_budget) {
+		m->used_up = NULL;
+		m->limits = lim;
+		return;
+	}
+	if (a)
+		a->used_up = NULL;
+	budget_limits(m, a, (uint64_t)o->budget, lim);
+}
+
+/* The event names the merge, not the box. */
+static void merge_undone(struct model *m, const struct ev_merge_undone *o)
+{
+	for (size_t i = 0; o->merge.n && i < m->nr_boxes; i++)
+		if (ev_text_is(o->merge, m->box[i].merge))
 			fold_box(m, m->box[i].id)->merged = 0;
 }
 
@@ -450,11 +485,12 @@ static bool nobody_failed(const struct model *m)
 	return true;
 }
 
-static void model_fold_session_end(struct model *m, const struct event *ev, const json_t *o)
+static void model_fold_session_end(struct model *m, const struct event *ev,
+				   const struct ev_session_end *o)
 {
 	m->ended = true;
-	m->good = json_flag(o, "ok", false);
-	m->how = ended_word(o);
+	m->good = o->ok;
+	m->how = ended_status_word(o->ok, o->status);
 	struct model_agent *script = !m->good && nobody_failed(m)
 					     ? script_agent(m, ev)
 					     : model_fold_agent_of(m, m->start);
@@ -463,10 +499,10 @@ static void model_fold_session_end(struct model *m, const struct event *ev, cons
 	script->ended = true;
 	script->good = m->good;
 	script->end_us = script->since_us = ev->ts_us;
-	fold_text(&script->stop, m->good ? "done" : ended_word(o));
+	fold_text(&script->stop, m->good ? "done" : m->how);
 	fold_text(&script->text, "");
 	if (!m->good)
-		fold_bytes(&script->text, o, "why");
+		fold_bytes(&script->text, o->why);
 }
 
 /* The script continues with its session: its end no longer counts. */
@@ -485,28 +521,64 @@ static void session_goes_on(struct model *m, const struct event *ev)
 	fold_text(&script->text, "");
 }
 
-static void model_fold_session_event(struct model *m, const struct event *ev, const json_t *o)
+static void model_fold_session_start(struct model *m, const struct event *ev,
+				     const struct ev_session_start *o)
+{
+	fold_text(&m->id, "");
+	fold_bytes(&m->id, o->id);
+	fold_text(&m->name, "");
+	fold_bytes(&m->name, o->name);
+	fold_bytes(&m->script, o->script);
+	m->start_us = ev->ts_us;
+	m->start = ev->seq;
+}
+
+static void model_fold_hold(struct model *m, const struct ev_latch_hold *o)
+{
+	fold_text(&m->hold, "");
+	fold_bytes(&m->hold, o->filter);
+}
+
+static void model_fold_saved(struct model *m, const struct ev_host_changed *o)
+{
+	m->saved_us = o->us;
+}
+
+static void model_fold_warn(struct model *m, const struct ev_super_warn *o)
+{
+	if (ev_text_is(o->topic, "room"))
+		m->no_room = !o->over;
+	fold_bytes(&m->warning, o->text);
+}
+
+static void model_fold_honeytoken(struct model *m, const struct ev_honeytoken_seen *o)
+{
+	fold_bytes(&m->warning, o->text);
+}
+
+static void model_fold_secret(struct model *m, const struct ev_secret_seen *o)
+{
+	fold_bytes(&m->warning, o->text);
+}
+
+static void model_fold_session_event(struct model *m, const struct event *ev, const void *body)
 {
 	switch (ev->kind) {
 	case EV_SESSION_START:
-		fold_text(&m->id, json_str(o, "id", ""));
-		fold_text(&m->name, json_str(o, "name", ""));
-		fold_bytes(&m->script, o, "script");
-		m->start_us = ev->ts_us;
-		m->start = ev->seq;
+		model_fold_session_start(m, ev, body);
 		break;
 	case EV_SESSION_RESUMED:
 	case EV_SESSION_FORKED:
 		session_goes_on(m, ev);
 		break;
 	case EV_SESSION_END:
-		model_fold_session_end(m, ev, o);
+		model_fold_session_end(m, ev, body);
 		break;
 	case EV_MERGE_UNDONE:
-		merge_undone(m, o);
+		merge_undone(m, body);
 		break;
 	case EV_LATCH_HOLD:
-		fold_text(&m->hold, json_str(o, "filter", ""));
+		model_fold_hold(m, body);
 		break;
 	case EV_POLICY_LOADED:
 		m->policies++;
@@ -524,47 +596,58 @@ static void model_fold_session_event(struct model *m, const struct event *ev, co
 		m->attached -= m->attached > 0;
 		break;
 	case EV_HOST_CHANGED:
-		m->saved_us = json_int(o, "us", 0);
+		model_fold_saved(m, body);
 		break;
 	case EV_SUPER_WARN:
-		if (strcmp(json_str(o, "topic", ""), "room") == 0)
-			m->no_room = !json_flag(o, "over", false);
-		fold_bytes(&m->warning, o, "text");
+		model_fold_warn(m, body);
 		break;
 	case EV_HONEYTOKEN_SEEN:
+		model_fold_honeytoken(m, body);
+		break;
 	case EV_SECRET_SEEN:
-		fold_bytes(&m->warning, o, "text");
+		model_fold_secret(m, body);
 		break;
 	default:
 		break;
 	}
 }
 
+static void agent_turn(struct model_agent *a, const struct ev_agent_turn *o)
+{
+	a->turn = o->has_n ? (uint32_t)o->n : a->turn + 1;
+}
+
+static void agent_state(struct model_agent *a, const struct ev_agent_state *o)
+{
+	fold_text(&a->word, "");
+	fold_bytes(&a->word, o->state);
+}
+
 static void agent_event(struct model *m, struct model_agent *a, const struct event *ev,
-			const json_t *o)
+			const void *body)
 {
 	switch (ev->kind) {
 	case EV_AGENT_START:
-		agent_start(m, ev, o);
+		agent_start(m, ev, body);
 		break;
 	case EV_AGENT_TURN:
 		if (a)
-			a->turn = (uint32_t)json_int(o, "n", a->turn + 1);
+			agent_turn(a, body);
 		break;
 	case EV_AGENT_STATE:
 		if (a)
-			fold_text(&a->word, json_str(o, "state", ""));
+			agent_state(a, body);
 		break;
 	case EV_AGENT_END:
 		if (a)
-			agent_end(a, ev, o);
+			agent_end(a, ev, body);
 		break;
 	case EV_NOTE:
-		model_fold_note(m, a, o);
-		model_fold_mark(m, ev, o);
+		model_fold_note(m, a, body);
+		model_fold_mark(m, ev, body);
 		break;
 	case EV_MODEL_REPLY:
-		model_fold_reply(m, a, ev, o);
+		model_fold_reply(m, a, ev, body);
 		break;
 	case EV_ASK:
 		model_fold_ask(m, a ? a : script_agent(m, ev), ev);
@@ -589,34 +672,40 @@ static void model_fold_base_drift(struct model *m, const struct event *ev)
 	m->drift[m->nr_drifts++] = (struct model_choice){ ev->seq, ev->box };
 }
 
+/* @body: the struct of the event's kind; NULL if has_news says no. */
 static void apply_body(struct model *m, struct model_agent *a, const struct event *ev,
-		       const json_t *o)
+		       const void *body)
 {
 	if (ev->kind == EV_ACTION_REQUESTED)
-		action_requested(m, a, ev, o);
+		action_requested(m, a, ev, body);
 	else if (ev->kind == EV_OUTPUT || ev->kind == EV_PROC_RESIZE || ev->kind == EV_PROC_EXEC ||
 		 (ev->kind > EV_ACTION_REQUESTED && ev->kind < EV_LATCH_PAUSE))
-		model_fold_action_event(m, a, ev, o);
-	else if (ev->kind == EV_LATCH_PAUSE || ev->kind == EV_LATCH_CONTINUE)
-		model_fold_latch(m, ev, o);
-	else if (ev->kind == EV_BUDGET_NEW || ev->kind == EV_BUDGET_EXTENDED ||
-		 ev->kind == EV_BUDGET_EMPTY)
-		model_fold_budget(m, a, ev, o);
+		model_fold_action_event(m, a, ev, body);
+	else if (ev->kind == EV_LATCH_PAUSE)
+		model_fold_paused(m, ev, body);
+	else if (ev->kind == EV_LATCH_CONTINUE)
+		model_fold_continued(m, ev, body);
+	else if (ev->kind == EV_BUDGET_NEW)
+		budget_new(m, a, ev, body);
+	else if (ev->kind == EV_BUDGET_EXTENDED)
+		budget_extended(m, a, body);
+	else if (ev->kind == EV_BUDGET_EMPTY)
+		budget_empty(m, a, body);
 	else if (ev->kind == EV_BOX_OPEN)
-		fold_box_open(m, ev, o);
+		fold_box_open(m, ev, body);
 	else if (ev->kind == EV_REVIEW_CHOICE)
 		model_fold_review_choice(m, ev);
 	else if (ev->kind == EV_BASE_DRIFT)
 		model_fold_base_drift(m, ev);
 	else if (ev->kind > EV_BOX_OPEN && ev->kind < 300)
-		fold_box_event(m, ev, o);
+		fold_box_event(m, ev, body);
 	else if (ev->kind >= EV_AGENT_START && ev->kind <= EV_ASK_ANSWERED)
-		agent_event(m, a, ev, o);
+		agent_event(m, a, ev, body);
 	else if (ev->kind >= EV_PREVIEW_STARTED && ev->kind <= EV_PREVIEW_DROPPED)
-		fold_dry_run(m, ev, o);
+		fold_dry_run(m, ev, body);
 	else if (ev->kind == EV_REDO_STARTED || ev->kind == EV_REDO_ENDED)
-		fold_repeat(m, ev, o);
-	model_fold_session_event(m, ev, o);
+		fold_repeat(m, ev, body);
+	model_fold_session_event(m, ev, body);
 }
 
 /* Bodies that say nothing to the model, or that it decodes: most events of a session, and the
@@ -626,6 +715,16 @@ static bool has_news(enum event_kind kind)
 	return kind != EV_ACTION_JUDGED && kind != EV_ACTION_ENDED && kind != EV_ACTION_STARTED &&
 	       kind != EV_HOST_FRAME && kind != EV_HOST_CALL && kind != EV_MODEL_SENT &&
 	       kind != EV_HOST_MODULE && kind != EV_MODEL_CALL && kind != EV_STORE_SET;
+}
+
+/* The struct of @ev's kind, which begins with its state; NULL: unknown kind. */
+static const struct ev_state *fold_body(struct arena *a, const struct event *ev)
+{
+	const struct event_desc *d = ev->body ? event_desc_of(ev->kind) : NULL;
+	void *body = d ? arena_alloc(a, d->size) : NULL;
+	if (d)
+		event_decode(d, ev, a, body);
+	return body;
 }
 
 /* The agent whose timeline has the event. */
@@ -654,7 +753,6 @@ static bool is_the_command(const struct model *m, const struct event *ev)
 
 void model_apply(struct model *m, const struct event *ev)
 {
-	struct err err = ERR_INIT;
 	if (ev->seq <= m->head)
 		return;
 	m->head = ev->seq;
@@ -662,11 +760,11 @@ void model_apply(struct model *m, const struct event *ev)
 	m->last_us = ev->ts_us;
 	m->owner = 0;
 	bool itself = is_the_command(m, ev);
-	CLEANUP(json_release)
-	json_t *o = ev->body && has_news(ev->kind) ? json_parse(ev->body, ev->len, "event", &err)
-						   : NULL;
-	if (json_is_object(o) || !has_news(ev->kind))
-		apply_body(m, model_fold_agent_of(m, ev->agent), ev, o);
+	CLEANUP(arena_release) struct arena arena = ARENA_INIT;
+	const struct ev_state *body = has_news(ev->kind) ? fold_body(&arena, ev) : NULL;
+	/* a body that was removed or can't be read changes nothing */
+	if (!has_news(ev->kind) || (body && body->reading == BODY_READ))
+		apply_body(m, model_fold_agent_of(m, ev->agent), ev, body);
 	struct model_agent *a = row_owner(m, ev);
 	if (a) {
 		const struct model_action *act = model_action(m, ev->action);

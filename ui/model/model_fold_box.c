@@ -2,7 +2,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/json.h"
 #include "ui/model/journal.h"
 #include "ui/model/model_fold.h"
 
@@ -14,11 +13,12 @@ void fold_text(char **at, const char *s)
 	*at = mem_strdup(s);
 }
 
-void fold_bytes(char **at, const json_t *o, const char *key)
+void fold_bytes(char **at, struct ev_text t)
 {
-	CLEANUP(buf_release) struct buf b = BUF_INIT;
-	if (json_get_bytes(json_object_get(o, key), &b))
-		fold_text(at, buf_cstr(&b));
+	if (!t.s)
+		return;
+	free(*at);
+	*at = mem_strndup(t.s, t.n);
 }
 
 struct model_box *fold_box(struct model *m, uint64_t id)
@@ -36,13 +36,12 @@ struct model_action *fold_action(struct model *m, uint64_t id)
 
 /* --- boxes ------------------------------------------------------------------------------------ */
 
-void fold_box_open(struct model *m, const struct event *ev, const json_t *o)
+void fold_box_open(struct model *m, const struct event *ev, const struct ev_box_open *o)
 {
-	const json_t *net = json_object_get(o, "net"), *repos = json_object_get(o, "repos");
 	bool target = false;
-	for (size_t i = 0; i < json_array_size(repos); i++)
-		target = target || json_object_get(json_array_get(repos, i), "dir");
-	struct model_box *was = fold_box(m, (uint64_t)json_int(o, "was", 0));
+	for (size_t i = 0; i < o->repos.nr; i++)
+		target = target || o->repos.item[i].dir.s;
+	struct model_box *was = fold_box(m, (uint64_t)o->was);
 	if (was)
 		was->again = true;
 	GROW(m->box, m->nr_boxes, m->cap_boxes);
@@ -50,52 +49,52 @@ void fold_box_open(struct model *m, const struct event *ev, const json_t *o)
 		.id = ev->seq,
 		.asked_us = ev->ts_us,
 		.target = target,
-		.name = mem_strdup(json_str(o, "name", "box")),
-		.driver = mem_strdup(json_str(o, "driver", "")),
+		.name = o->name.s ? mem_strndup(o->name.s, o->name.n) : mem_strdup("box"),
+		.driver = mem_strndup(o->driver.s ? o->driver.s : "", o->driver.n),
 		.profile = mem_strdup(""),
-		.net = json_is_string(net) ? mem_strdup(json_string_value(net)) : mem_strdup(""),
 	};
 }
 
-static struct box_snapshot *model_fold_box_layer(struct model_box *b, const char *repo)
+static struct box_snapshot *model_fold_box_layer(struct model_box *b, struct ev_text name)
 {
+	struct ev_text repo = { name.s ? name.s : "", name.n };
 	size_t i = 0;
-	while (i < b->nr_snapshots && strcmp(b->snapshot[i].repo, repo) != 0)
+	while (i < b->nr_snapshots && !ev_text_is(repo, b->snapshot[i].repo))
 		i++;
 	if (i == b->nr_snapshots) {
 		GROW(b->snapshot, b->nr_snapshots, b->cap_snapshots);
-		b->snapshot[b->nr_snapshots++] = (struct box_snapshot){ .repo = mem_strdup(repo) };
+		b->snapshot[b->nr_snapshots++] =
+			(struct box_snapshot){ .repo = mem_strndup(repo.s, repo.n) };
 	}
 	return &b->snapshot[i];
 }
 
 static void model_fold_box_snapshot(struct model *m, struct model_box *b, const struct event *ev,
-				    const json_t *o)
+				    const struct ev_snapshot_taken *o)
 {
-	const char *why = json_str(o, "why", "");
-	const json_t *by = json_object_get(o, "by");
-	struct box_snapshot *l = model_fold_box_layer(b, json_str(o, "repo", ""));
+	struct box_snapshot *l = model_fold_box_layer(b, o->repo);
 	/* older records have no count of files */
-	uint32_t touched = (uint32_t)json_int(o, "files", json_int(o, "touched", 0));
+	uint32_t touched = (uint32_t)(o->has_files ? o->files : o->touched);
 	b->touched += touched - l->touched;
 	l->touched = touched;
 	l->seq = ev->seq;
-	if (json_int(o, "changed", 1) > 0 && strcmp(why, "open") != 0 && strcmp(why, "resume") != 0)
+	if ((!o->has_changed || o->changed > 0) && !ev_text_is(o->why, "open") &&
+	    !ev_text_is(o->why, "resume"))
 		b->changed = ev->seq;
-	for (size_t k = 0; k < json_array_size(by); k++) {
-		struct model_action *act =
-			fold_action(m, (uint64_t)json_integer_value(json_array_get(by, k)));
+	for (size_t k = 0; k < o->by.nr; k++) {
+		struct model_action *act = fold_action(m, (uint64_t)o->by.item[k]);
 		if (act)
 			act->snapshot = ev->seq, m->owner = act->agent;
 	}
 }
 
 /* A hosted sandbox's cost counts for its opener. */
-static void model_fold_box_rented(struct model *m, const struct event *ev, const json_t *cost)
+static void model_fold_box_closed(struct model *m, const struct event *ev,
+				  const struct ev_box_closed *o)
 {
 	struct model_agent *a = fold_agent(m, ev->agent);
-	int64_t uusd = json_int(cost, "uusd", 0);
-	bool unknown = json_int(cost, "open_us", 0) > 0 && !json_object_get(cost, "uusd");
+	int64_t uusd = o->cost.uusd;
+	bool unknown = o->cost.open_us > 0 && !o->cost.has_uusd;
 	m->uusd += uusd;
 	m->cost_unknown = m->cost_unknown || unknown;
 	if (!a)
@@ -104,42 +103,76 @@ static void model_fold_box_rented(struct model *m, const struct event *ev, const
 	a->cost_unknown = a->cost_unknown || unknown;
 }
 
-void fold_box_event(struct model *m, const struct event *ev, const json_t *o)
+static void model_fold_box_ready(struct model_box *b, const struct ev_box_ready *o)
+{
+	b->ready = true;
+	fold_text(&b->profile, "");
+	fold_bytes(&b->profile, o->profile);
+}
+
+static void model_fold_box_frozen(struct model_box *b, const struct ev_box_frozen *o)
+{
+	b->frozen = o->frozen;
+}
+
+static void model_fold_box_warn(struct model *m, const struct ev_box_warn *o)
+{
+	fold_bytes(&m->warning, o->text);
+}
+
+static void model_fold_box_notice(struct model *m, const struct ev_box_notice *o)
+{
+	fold_bytes(&m->warning, o->text);
+}
+
+static void model_fold_box_hashed(struct model_box *b, const struct event *ev,
+				  const struct ev_base_hashed *o)
+{
+	model_fold_box_layer(b, o->repo)->base = ev->seq;
+}
+
+static void model_fold_box_merged(struct model_box *b, const struct event *ev,
+				  const struct ev_merge_done *o)
+{
+	if ((o->unmerged.has_files ? o->unmerged.files : o->left) != 0)
+		return;
+	b->merged = ev->seq;
+	snprintf(b->merge, sizeof(b->merge), "%.*s", (int)o->merge.n, o->merge.s ? o->merge.s : "");
+}
+
+void fold_box_event(struct model *m, const struct event *ev, const void *body)
 {
 	struct model_box *b = fold_box(m, ev->box);
 	if (!b)
 		return;
 	switch (ev->kind) {
 	case EV_BOX_READY:
-		b->ready = true;
-		fold_text(&b->profile, json_str(o, "profile", ""));
+		model_fold_box_ready(b, body);
 		break;
 	case EV_BOX_CLOSED:
 		b->closed = true;
-		model_fold_box_rented(m, ev, json_object_get(o, "cost"));
+		model_fold_box_closed(m, ev, body);
 		break;
 	case EV_BOX_FROZEN:
-		b->frozen = json_flag(o, "frozen", false);
+		model_fold_box_frozen(b, body);
 		break;
 	case EV_BOX_WARN:
+		model_fold_box_warn(m, body);
+		break;
 	case EV_BOX_NOTICE:
-		fold_bytes(&m->warning, o, "text");
+		model_fold_box_notice(m, body);
 		break;
 	case EV_SNAPSHOT_TAKEN:
-		model_fold_box_snapshot(m, b, ev, o);
+		model_fold_box_snapshot(m, b, ev, body);
 		break;
 	case EV_BASE_HASHED:
-		model_fold_box_layer(b, json_str(o, "repo", ""))->base = ev->seq;
+		model_fold_box_hashed(b, ev, body);
 		break;
 	case EV_MERGE_PLANNED:
 		b->planned = ev->seq;
 		break;
 	case EV_MERGE_DONE:
-		if (json_int(json_object_get(o, "unmerged"), "files", json_int(o, "left", 0)) ==
-		    0) {
-			b->merged = ev->seq;
-			strncpy(b->merge, json_str(o, "merge", ""), sizeof(b->merge) - 1);
-		}
+		model_fold_box_merged(b, ev, body);
 		break;
 	default:
 		break;
@@ -148,7 +181,22 @@ void fold_box_event(struct model *m, const struct event *ev, const json_t *o)
 
 /* --- dry runs --------------------------------------------------------------------------------- */
 
-void fold_dry_run(struct model *m, const struct event *ev, const json_t *o)
+static void model_dry_run_ended(struct model_action *act, const struct event *ev,
+				const struct ev_preview_ended *o)
+{
+	if ((uint64_t)o->preview != act->preview)
+		return;
+	act->previewed = ev->seq;
+	act->promotable = ev_text_is(o->end, "ok") && !o->cut;
+}
+
+static void model_dry_run_dropped(struct model_action *act, const struct ev_preview_dropped *o)
+{
+	if ((uint64_t)o->preview == act->preview)
+		act->promotable = false;
+}
+
+void fold_dry_run(struct model *m, const struct event *ev, const void *body)
 {
 	struct model_action *act = fold_action(m, ev->action);
 	if (!act)
@@ -158,14 +206,10 @@ void fold_dry_run(struct model *m, const struct event *ev, const json_t *o)
 		act->preview_us = ev->ts_us;
 		act->previewed = 0;
 		act->promotable = false;
-	} else if ((uint64_t)json_int(o, "preview", 0) != act->preview) {
-		return;
 	} else if (ev->kind == EV_PREVIEW_ENDED) {
-		act->previewed = ev->seq;
-		act->promotable =
-			strcmp(json_str(o, "end", ""), "ok") == 0 && !json_flag(o, "cut", false);
+		model_dry_run_ended(act, ev, body);
 	} else if (ev->kind == EV_PREVIEW_DROPPED) {
-		act->promotable = false;
+		model_dry_run_dropped(act, body);
 	}
 }
 
@@ -199,18 +243,29 @@ static struct model_repeat repeat_of_seq(const struct model *m, uint64_t seq)
 	return (struct model_repeat){ 0 };
 }
 
-void fold_repeat(struct model *m, const struct event *ev, const json_t *o)
+static struct model_repeat model_repeat_started(const struct model *m, const struct event *ev,
+						const struct ev_redo_started *o)
 {
-	const json_t *origin = json_object_get(o, "origin");
-	struct model_repeat r = { .seq = ev->seq,
-				  .begin_us = ev->ts_us,
-				  .of = (uint64_t)json_int(origin, "action", 0),
-				  .here = m->id &&
-					  strcmp(json_str(origin, "session", ""), m->id) == 0 };
-	if (ev->kind == EV_REDO_ENDED) {
-		r = repeat_of_seq(m, (uint64_t)json_int(o, "started", 0));
-		r.ended = ev->seq;
-	}
+	struct ev_text session = o->origin.session;
+	return (struct model_repeat){ .seq = ev->seq,
+				      .begin_us = ev->ts_us,
+				      .of = (uint64_t)o->origin.action,
+				      .here = m->id &&
+					      (session.n ? ev_text_is(session, m->id) : !*m->id) };
+}
+
+static struct model_repeat model_repeat_ended(const struct model *m, const struct event *ev,
+					      const struct ev_redo_ended *o)
+{
+	struct model_repeat r = repeat_of_seq(m, (uint64_t)o->started);
+	r.ended = ev->seq;
+	return r;
+}
+
+void fold_repeat(struct model *m, const struct event *ev, const void *body)
+{
+	struct model_repeat r = ev->kind == EV_REDO_ENDED ? model_repeat_ended(m, ev, body)
+							  : model_repeat_started(m, ev, body);
 	if (r.seq)
 		repeat_step(m, r);
 }

@@ -15,8 +15,6 @@ bool wall_none(const struct model_box *b)
 /* Commands of these are on a machine with a network of its own. */
 const char *wall_net(const struct model_box *b)
 {
-	if (b->net && *b->net)
-		return b->net;
 	return wall_none(b) || strcmp(b->driver, "ssh") == 0 || strcmp(b->driver, "host") == 0
 		       ? "open"
 		       : "none";

@@ -48,8 +48,8 @@ static void print_agent(FILE *to, const struct model_agent *a)
 
 static void print_box(FILE *to, const struct model_box *b)
 {
-	fprintf(to, "box %" PRIu64 " '%s' '%s' '%s' '%s' %d%d%d %u", b->id, b->name, b->driver,
-		b->profile, b->net, b->ready, b->closed, b->frozen, b->touched);
+	fprintf(to, "box %" PRIu64 " '%s' '%s' '%s' %d%d%d %u", b->id, b->name, b->driver,
+		b->profile, b->ready, b->closed, b->frozen, b->touched);
 	for (size_t i = 0; i < b->nr_snapshots; i++)
 		fprintf(to, " '%s'=%" PRIu64, b->snapshot[i].repo, b->snapshot[i].seq);
 	fputc('\n', to);
