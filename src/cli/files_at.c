@@ -190,16 +190,14 @@ json_t *files_who_json(struct session *s, const struct file_version *v)
 	if (act_proposed(&a, &proposed))
 		json_put(o, "proposed", json_text(buf_cstr(&proposed), proposed.len));
 	json_put(o, "time", json_time(a.ts_us));
-	json_put_str(o, "verdict", json_str(a.judged, "verdict", "unknown"));
+	json_put_str(o, "verdict", act_text(&a, a.judged.verdict, "unknown"));
 	if (rules.len)
 		json_put(o, "rules", json_text(buf_cstr(&rules), rules.len));
-	if (a.decided) {
-		json_put_str(o, "decision", json_str(a.decided, "decision", "unknown"));
-		json_put_str(o, "by",
-			     act_person(&a) ? act_person(&a)
-					    : json_str(a.decided, "by", "unknown"));
+	if (a.has_decided) {
+		json_put_str(o, "decision", act_text(&a, a.decided.decision, "unknown"));
+		json_put_str(o, "by", act_decider(&a, "unknown"));
 		const char *message =
-			json_str(a.decided, "message", json_str(a.decided, "note", ""));
+			act_text(&a, a.decided.message, act_text(&a, a.decided.note, ""));
 		if (*message)
 			json_put_str(o, "message", message);
 	}

@@ -31,7 +31,7 @@ static bool verify_repeat_worth(const struct act *a)
 	return !a->wanted || (!strcmp(act_kind(a), "exec") && a->box && a->started_us &&
 			      !strcmp(act_end(a), "ok") &&
 			      /* a permission runs no command */
-			      json_object_get(a->ended, "out_bytes"));
+			      a->ended.has_out_bytes);
 }
 
 int verify_repeat_actions(struct session *s, uint64_t from, uint64_t to, uint64_t **out,

@@ -1,10 +1,12 @@
 #include "exchange/act.h"
 
 #include <inttypes.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "phrase/describe.h"
 #include "base/mem.h"
+#include "base/text/utf8.h"
 #include "record/record.h"
 
 static json_t *act_parse(const struct event *ev)
@@ -13,10 +15,21 @@ static json_t *act_parse(const struct event *ev)
 	return ev->body ? json_parse(ev->body, ev->len, "event", &none) : NULL;
 }
 
-static void act_put(json_t **where, const struct event *ev)
+/* False: there is nothing to read. */
+static bool act_decode(struct act *a, const struct event_desc *d, const struct event *ev, void *out)
 {
-	json_decref(*where);
-	*where = act_parse(ev);
+	struct event kept = *ev;
+	if (ev->body)
+		kept.body = arena_strndup(a->mem, ev->body, ev->len);
+	event_decode(d, &kept, a->mem, out);
+	return ((const struct ev_state *)out)->reading == BODY_READ;
+}
+
+const char *act_text(const struct act *a, struct ev_text t, const char *absent)
+{
+	if (!t.s || memchr(t.s, 0, t.n) || !utf8_valid(t.s, t.n))
+		return absent;
+	return arena_strndup(a->mem, t.s, t.n);
 }
 
 /* The start has the fields that a user edited; the request has the others. */
@@ -35,13 +48,13 @@ static void act_edited(struct act *a, const struct event *ev)
 
 static void act_fold(struct act *a, const struct event *ev)
 {
-	json_t *gap;
+	struct ev_output_gap gap;
 	switch (ev->kind) { /* kinds are numbers of a file: most say nothing here */
 	case EV_ACTION_JUDGED:
-		act_put(&a->judged, ev);
+		act_decode(a, &desc_ev_action_judged, ev, &a->judged);
 		break;
 	case EV_ACTION_DECIDED:
-		act_put(&a->decided, ev);
+		a->has_decided = act_decode(a, &desc_ev_action_decided, ev, &a->decided);
 		a->decided_seq = ev->seq;
 		break;
 	case EV_ACTION_STARTED:
@@ -49,23 +62,19 @@ static void act_fold(struct act *a, const struct event *ev)
 		act_edited(a, ev);
 		break;
 	case EV_ACTION_ENDED:
-		act_put(&a->ended, ev);
+		act_decode(a, &desc_ev_action_ended, ev, &a->ended);
 		a->end_us = ev->ts_us;
 		break;
-	case EV_MODEL_CALL:
-		act_put(&a->asked, ev);
-		break;
 	case EV_MODEL_REPLY:
-		act_put(&a->reply, ev);
+		a->has_reply = act_decode(a, &desc_ev_model_reply, ev, &a->reply);
 		break;
 	case EV_SNAPSHOT_TAKEN:
-		act_put(&a->snapshot, ev);
+		a->has_snapshot = act_decode(a, &desc_ev_snapshot_taken, ev, &a->snapshot);
 		a->snapshot_seq = ev->seq;
 		break;
 	case EV_OUTPUT_GAP:
-		gap = act_parse(ev);
-		a->gap_bytes += (uint64_t)json_int(gap, "bytes", 0);
-		json_decref(gap);
+		event_decode(&desc_ev_output_gap, ev, a->mem, &gap);
+		a->gap_bytes += (uint64_t)gap.bytes;
 		break;
 	default:
 		break;
@@ -77,7 +86,7 @@ int act_load(struct act *a, struct session *s, uint64_t seq, struct err *err)
 	struct arena arena = ARENA_INIT;
 	struct feed *feed = NULL;
 	struct event ev;
-	*a = (struct act){ .seq = seq };
+	*a = (struct act){ .seq = seq, .mem = NEW(struct arena) };
 	int rc = session_event(s, seq, &ev, &arena, err);
 	if (rc == 0 && ev.kind != EV_ACTION_REQUESTED)
 		rc = err_set(err, ERR_NOENT, "#%" PRIu64 " of session %s is not an action", seq,
@@ -106,12 +115,9 @@ void act_release(struct act *a)
 {
 	json_decref(a->wanted);
 	json_decref(a->edited);
-	json_decref(a->judged);
-	json_decref(a->decided);
-	json_decref(a->ended);
-	json_decref(a->reply);
-	json_decref(a->asked);
-	json_decref(a->snapshot);
+	if (a->mem)
+		arena_release(a->mem);
+	free(a->mem);
 	*a = (struct act){ 0 };
 }
 
@@ -142,47 +148,54 @@ bool act_proposed(const struct act *a, struct buf *out)
 
 const char *act_end(const struct act *a)
 {
-	return a->end_us ? json_str(a->ended, "end", "unknown") : "open";
+	return a->end_us ? act_text(a, a->ended.end, "unknown") : "open";
 }
 
-void ended_how(const json_t *ended, struct buf *out)
+void ended_how(const struct ev_action_ended *e, struct buf *out)
 {
-	const char *end = json_str(ended, "end", "unknown");
-	int64_t code = json_int(ended, "code", 0), sig = json_int(ended, "signal", 0);
-	if (strcmp(end, "ok") != 0 || (!code && !sig))
-		buf_puts(out, end);
+	if (!e->end.s)
+		buf_puts(out, "unknown");
+	else if (!ev_text_is(e->end, "ok") || (!e->code && !e->signal))
+		buf_append(out, e->end.s, e->end.n);
 	else
-		buf_printf(out, "%s %" PRId64, sig ? "signal" : "exit", sig ? sig : code);
+		buf_printf(out, "%s %" PRId64, e->signal ? "signal" : "exit",
+			   e->signal ? e->signal : e->code);
 }
 
 void act_how(const struct act *a, struct buf *out)
 {
 	if (a->end_us)
-		ended_how(a->ended, out);
+		ended_how(&a->ended, out);
 	else
 		buf_puts(out, act_end(a));
 }
 
 bool act_good(const struct act *a)
 {
-	return !strcmp(act_end(a), "ok") && json_int(a->ended, "code", 0) == 0 &&
-	       !json_str(a->ended, "signal", NULL) && json_int(a->ended, "signal", 0) == 0;
+	return !strcmp(act_end(a), "ok") && a->ended.code == 0 && a->ended.signal == 0;
 }
 
 const char *act_person(const struct act *a)
 {
-	const char *name = json_str(json_object_get(a->decided, "who"), "name", NULL);
-	return name && *name && !strcmp(json_str(a->decided, "by", "human"), "human") ? name : NULL;
+	const struct ev_action_decided *d = &a->decided;
+	bool human = !d->by.s || ev_text_is(d->by, "human");
+	return human && d->who.name.n ? act_text(a, d->who.name, NULL) : NULL;
+}
+
+const char *act_decider(const struct act *a, const char *absent)
+{
+	const char *name = act_person(a);
+	return name ? name : act_text(a, a->decided.by, absent);
 }
 
 void act_rules(const struct act *a, struct buf *out)
 {
-	size_t i;
-	json_t *rule;
-	json_array_foreach(json_object_get(a->judged, "rules"), i, rule)
-		buf_printf(out, "%s%s %s (%s:%d)", i ? ", " : "", json_str(rule, "verdict", "?"),
-			   json_str(rule, "name", "?"), json_str(rule, "file", "?"),
-			   (int)json_int(rule, "line", 0));
+	for (size_t i = 0; i < a->judged.rules.nr; i++) {
+		const struct ev_rule_match *rule = &a->judged.rules.item[i];
+		buf_printf(out, "%s%s %s (%s:%d)", i ? ", " : "", act_text(a, rule->verdict, "?"),
+			   act_text(a, rule->name, "?"), act_text(a, rule->file, "?"),
+			   (int)rule->line);
+	}
 }
 
 /* One stream, whole or its two ends. */

@@ -30,19 +30,18 @@ static json_t *call_extra(const struct act *a)
 	CLEANUP(buf_release) struct buf rules = BUF_INIT;
 	act_rules(a, &rules);
 	json_put_int(o, "action", (int64_t)a->seq);
-	json_put_str(o, "verdict",
-		     json_str(a->judged, "verdict", NULL) ? json_str(a->judged, "verdict", "")
-							  : "unknown");
+	json_put_str(o, "verdict", act_text(a, a->judged.verdict, "unknown"));
 	if (rules.len)
 		json_put(o, "policy_rule", json_text(buf_cstr(&rules), rules.len));
-	if (a->decided) {
-		json_put_str(o, "decision", json_str(a->decided, "decision", "unknown"));
-		json_put_str(o, "decided_by",
-			     act_person(a) ? act_person(a) : json_str(a->decided, "by", "unknown"));
-		if (*json_str(a->decided, "message", ""))
-			json_put_str(o, "message", json_str(a->decided, "message", ""));
-		if (json_object_get(a->decided, "edit"))
-			json_put(o, "executed", json_incref(json_object_get(a->decided, "edit")));
+	if (a->has_decided) {
+		struct err none = ERR_INIT;
+		const struct ev_action_decided *d = &a->decided;
+		json_put_str(o, "decision", act_text(a, d->decision, "unknown"));
+		json_put_str(o, "decided_by", act_decider(a, "unknown"));
+		if (*act_text(a, d->message, ""))
+			json_put_str(o, "message", act_text(a, d->message, ""));
+		if (d->edit.s)
+			json_put(o, "executed", json_parse(d->edit.s, d->edit.n, "edit", &none));
 	}
 	return o;
 }
@@ -51,16 +50,16 @@ static json_t *result_extra(const struct act *a, uint64_t bytes)
 {
 	json_t *o = json_object();
 	json_put_str(o, "end", act_end(a));
-	if (json_object_get(a->ended, "code"))
-		json_put_int(o, "exit_code", json_int(a->ended, "code", 0));
-	if (json_object_get(a->ended, "signal"))
-		json_put_int(o, "signal", json_int(a->ended, "signal", 0));
-	json_put_int(o, "duration_ms", json_int(a->ended, "dur_us", 0) / 1000);
+	if (a->ended.has_code)
+		json_put_int(o, "exit_code", a->ended.code);
+	if (a->ended.has_signal)
+		json_put_int(o, "signal", a->ended.signal);
+	json_put_int(o, "duration_ms", a->ended.dur_us / 1000);
 	json_put_int(o, "output_bytes", (int64_t)bytes);
 	json_put_flag(o, "truncated", bytes > CONTENT_MAX);
-	if (a->snapshot) {
-		json_put_str(o, "tree_after", json_str(a->snapshot, "tree", ""));
-		json_put_int(o, "files_changed", json_int(a->snapshot, "changed", 0));
+	if (a->has_snapshot) {
+		json_put_str(o, "tree_after", act_text(a, a->snapshot.tree, ""));
+		json_put_int(o, "files_changed", a->snapshot.changed);
 	}
 	return o;
 }
@@ -76,7 +75,7 @@ static void export_atif_put_content(json_t *result, const struct step_call *c, c
 		json_put(result, "content", json_text(c->result, c->result_len));
 	else if (a->seq && !strcmp(act_end(a), "denied"))
 		json_put(result, "content",
-			 json_sprintf("rejected: %s", json_str(a->ended, "why", "denied")));
+			 json_sprintf("rejected: %s", act_text(a, a->ended.why, "denied")));
 	else
 		json_put(result, "content", json_text(buf_cstr(&text), text.len));
 }

@@ -248,12 +248,14 @@ static void export_cast_on_reply(struct cast *c, const struct event *ev, const j
 	push_text(c, ev, ev->action, 0, &text);
 }
 
-static void export_cast_on_ended(struct cast *c, const struct event *ev, const json_t *body)
+static void export_cast_on_ended(struct cast *c, const struct event *ev)
 {
 	CLEANUP(buf_release) struct buf line = BUF_INIT, why = BUF_INIT, how = BUF_INIT;
-	const char *text = json_str(body, "why", "");
-	sanitize_line(text, strlen(text), 0, &why);
-	ended_how(body, &how);
+	CLEANUP(arena_release) struct arena mem = ARENA_INIT;
+	struct ev_action_ended e;
+	event_decode(&desc_ev_action_ended, ev, &mem, &e);
+	sanitize_line(e.why.s ? e.why.s : "", e.why.n, 0, &why);
+	ended_how(&e, &how);
 	if (strcmp(buf_cstr(&how), "ok") != 0 && !c->own_screen)
 		buf_printf(&line, "\033[31m#%" PRIu64 " %s%s%s\033[0m\r\n", ev->action,
 			   buf_cstr(&how), why.len ? ": " : "", buf_cstr(&why));
@@ -308,7 +310,7 @@ static int export_cast_on_event(struct cast *c, const struct event *ev, struct e
 		export_cast_on_started(c, ev, body);
 		break;
 	case EV_ACTION_ENDED:
-		export_cast_on_ended(c, ev, body);
+		export_cast_on_ended(c, ev);
 		break;
 	case EV_PROC_RESIZE:
 		buf_printf(&text, "%dx%d", (int)json_int(body, "cols", COLS),

@@ -201,7 +201,7 @@ static uint64_t export_git_put_message(struct history *h, const struct event *ev
 			   "\nSandglass-Action: #%" PRIu64
 			   "%s\nSandglass-End: %s\nSandglass-Verdict: %s",
 			   action, json_flag(body, "shared", false) ? " (one of several)" : "",
-			   buf_cstr(&how), json_str(a.judged, "verdict", "unknown"));
+			   buf_cstr(&how), act_text(&a, a.judged.verdict, "unknown"));
 		if (act_proposed(&a, &proposed)) {
 			buf_puts(&tail, "\nSandglass-Proposed: ");
 			put_clean(&tail, buf_cstr(&proposed), 1000);
@@ -211,14 +211,11 @@ static uint64_t export_git_put_message(struct history *h, const struct event *ev
 			buf_puts(&tail, "\nSandglass-Rules: ");
 			put_clean(&tail, buf_cstr(&rules), 1000);
 		}
-		if (a.decided) {
+		if (a.has_decided) {
 			buf_printf(&tail, "\nSandglass-Decision: %s\n%s: ",
-				   json_str(a.decided, "decision", "unknown"),
+				   act_text(&a, a.decided.decision, "unknown"),
 				   act_person(&a) ? "Approved-by" : "Decided-by");
-			put_clean(&tail,
-				  act_person(&a) ? act_person(&a)
-						 : json_str(a.decided, "by", "unknown"),
-				  200);
+			put_clean(&tail, act_decider(&a, "unknown"), 200);
 		}
 		act_release(&a);
 	} else {

@@ -87,19 +87,17 @@ static void put_vetted(json_t *o, const char *key, const char *text, size_t len)
 	json_put(o, key, json_text(buf_cstr(&vet), vet.len));
 }
 
-static void export_html_put_files(json_t *o, const json_t *snapshot)
+static void export_html_put_files(json_t *o, const struct act *a)
 {
-	json_t *files = json_array(), *change;
-	size_t i;
-	json_array_foreach(json_object_get(snapshot, "changes"), i, change)
-	{
-		CLEANUP(buf_release) struct buf path = BUF_INIT, vet = BUF_INIT;
-		if (json_array_size(files) >= 50 ||
-		    !json_get_bytes(json_object_get(change, "path"), &path) ||
-		    ws_path_is_git(buf_cstr(&path), path.len))
+	json_t *files = json_array();
+	for (size_t i = 0; i < a->snapshot.changes.nr; i++) {
+		CLEANUP(buf_release) struct buf vet = BUF_INIT;
+		const struct ev_change *change = &a->snapshot.changes.item[i];
+		struct ev_text path = change->path;
+		if (json_array_size(files) >= 50 || !path.s || ws_path_is_git(path.s, path.n))
 			continue;
-		buf_printf(&vet, "%s ", json_str(change, "op", "?"));
-		sanitize_line(path.data, path.len, 0, &vet);
+		buf_printf(&vet, "%s ", act_text(a, change->op, "?"));
+		sanitize_line(path.s, path.n, 0, &vet);
 		json_array_append_new(files, json_text(buf_cstr(&vet), vet.len));
 	}
 	json_put(o, "files", files);
@@ -127,20 +125,20 @@ static int export_html_put_action(struct page *p, const struct event *ev, struct
 	act_how(&a, &how);
 	json_put_str(o, "end", buf_cstr(&how));
 	json_put_flag(o, "good", act_good(&a));
-	json_put_int(o, "took", json_int(a.ended, "dur_us", 0) / 1000);
-	json_put_str(o, "verdict", json_str(a.judged, "verdict", "unknown"));
+	const char *why = act_text(&a, a.ended.why, "");
+	json_put_int(o, "took", a.ended.dur_us / 1000);
+	json_put_str(o, "verdict", act_text(&a, a.judged.verdict, "unknown"));
 	put_vetted(o, "rules", buf_cstr(&rules), rules.len);
-	put_vetted(o, "why", json_str(a.ended, "why", ""), strlen(json_str(a.ended, "why", "")));
-	if (a.decided) {
-		const char *who =
-			act_person(&a) ? act_person(&a) : json_str(a.decided, "by", "nobody");
-		json_put_str(o, "decision", json_str(a.decided, "decision", "decided"));
+	put_vetted(o, "why", why, strlen(why));
+	if (a.has_decided) {
+		const char *who = act_decider(&a, "nobody");
+		json_put_str(o, "decision", act_text(&a, a.decided.decision, "decided"));
 		put_vetted(o, "by", who, strlen(who));
 	}
 	act_output(&a, p->x->s, OUTPUT_MAX, &out);
 	sanitize_drop_colours(&out);
 	put_vetted(o, "output", buf_cstr(&out), out.len);
-	export_html_put_files(o, a.snapshot);
+	export_html_put_files(o, &a);
 	put_item(p, o);
 	act_release(&a);
 	return 0;

@@ -122,7 +122,7 @@ static void put_approval(struct sample *p, const struct step_call *c, const stru
 						    { "release", "approve" },
 						    { "edit", "modify" },
 						    { "kill", "terminate" } };
-	const char *was = json_str(a->decided, "decision", "deny"), *is = "reject";
+	const char *was = act_text(a, a->decided.decision, "deny"), *is = "reject";
 	for (size_t i = 0; i < ARRAY_LEN(decisions); i++)
 		if (!strcmp(decisions[i][0], was))
 			is = decisions[i][1];
@@ -138,10 +138,9 @@ static void put_approval(struct sample *p, const struct step_call *c, const stru
 		json_put(modified, "arguments", args);
 		json_put(ev, "modified", modified);
 	}
-	json_put_str(ev, "approver",
-		     act_person(a) ? act_person(a) : json_str(a->decided, "by", "policy"));
+	json_put_str(ev, "approver", act_decider(a, "policy"));
 	json_put_str(ev, "decision", is);
-	json_put_str(ev, "explanation", json_str(a->decided, "message", ""));
+	json_put_str(ev, "explanation", act_text(a, a->decided.message, ""));
 	export_inspect_put_event(p, ev, "approval", a->ts_us);
 }
 
@@ -170,7 +169,7 @@ static json_t *error_of(const struct act *a)
 		     : !strcmp(end, "budget")	 ? "limit"
 		     : !strcmp(end, "cancelled") ? "cancelled"
 						 : "unknown");
-	json_put_str(o, "message", json_str(a->ended, "why", end));
+	json_put_str(o, "message", act_text(a, a->ended.why, end));
 	return o;
 }
 
@@ -190,7 +189,7 @@ static void export_inspect_put_tool(struct sample *p, const struct step_call *c,
 	json_put(m, "function", json_text(c->name, strlen(c->name)));
 	json_put(m, "error", json_incref(error));
 	export_inspect_put_message(p, m);
-	if (a.decided)
+	if (a.has_decided)
 		put_approval(p, c, &a);
 	json_put(ev, "result", json_text(said, len));
 	if (bytes > CONTENT_MAX) {
@@ -203,8 +202,7 @@ static void export_inspect_put_tool(struct sample *p, const struct step_call *c,
 	json_put_flag(ev, "failed", error != NULL);
 	if (a.end_us) {
 		json_put(ev, "completed", json_time(a.end_us));
-		json_put(ev, "working_time",
-			 json_real((double)json_int(a.ended, "dur_us", 0) / 1e6));
+		json_put(ev, "working_time", json_real((double)a.ended.dur_us / 1e6));
 	}
 	json_t *meta = json_object();
 	json_put_int(meta, "action", (int64_t)a.seq);

@@ -73,7 +73,7 @@ static void put_act(struct report *r, const struct act *a)
 	act_what(a, &what);
 	bool was_edited = act_proposed(a, &proposed);
 	act_rules(a, &rules);
-	clock_span(json_int(a->ended, "dur_us", 0), &span);
+	clock_span(a->ended.dur_us, &span);
 	fprintf(out, "- **#%" PRIu64 "** %s ", a->seq, act_kind(a));
 	put_code(out, buf_cstr(&what), what.len);
 	act_how(a, &how);
@@ -85,25 +85,24 @@ static void put_act(struct report *r, const struct act *a)
 			fputs(" (the name is claimed)\n", out);
 	if (rules.len)
 		fputs("    ", out), export_md_put_line(out, "rules", buf_cstr(&rules));
-	if (a->decided) {
-		const char *how_decided = json_str(a->decided, "decision", "decided");
+	if (a->has_decided) {
+		const char *how_decided = act_text(a, a->decided.decision, "decided");
 		fprintf(out, "    - %s by ",
 			!strcmp(how_decided, "approve") ? "approved"
 			: !strcmp(how_decided, "deny")	? "denied"
 							: how_decided);
-		const char *who =
-			act_person(a) ? act_person(a) : json_str(a->decided, "by", "nobody");
+		const char *who = act_decider(a, "nobody");
 		put_code(out, who, strlen(who));
 		fputs(" (the name is claimed)\n", out);
-		if (*json_str(a->decided, "message", ""))
+		if (*act_text(a, a->decided.message, ""))
 			fputs("    ", out), export_md_put_line(out, "said",
-							       json_str(a->decided, "message", ""));
+							       act_text(a, a->decided.message, ""));
 		r->decided++;
 	}
 	if (was_edited)
 		fputs("    ", out), export_md_put_line(out, "wanted was", buf_cstr(&proposed));
-	if (*json_str(a->ended, "why", ""))
-		fputs("    ", out), export_md_put_line(out, "why", json_str(a->ended, "why", ""));
+	if (*act_text(a, a->ended.why, ""))
+		fputs("    ", out), export_md_put_line(out, "why", act_text(a, a->ended.why, ""));
 	r->actions++;
 	r->denied += !strcmp(act_end(a), "denied");
 	if (act_good(a))

@@ -96,21 +96,22 @@ static json_t *otlp_part(const char *type)
 }
 
 /* gen_ai.output.messages: a JSON string, [{role, parts}] */
-static void put_output_messages(json_t *list, const json_t *reply)
+static void put_output_messages(json_t *list, const struct act *a)
 {
 	json_t *parts = json_array(), *m = json_object(), *all = json_array(),
 	       *text = otlp_part("text");
-	size_t i;
-	json_t *call;
-	json_put(text, "content",
-		 json_text(json_str(reply, "text", ""), strlen(json_str(reply, "text", ""))));
+	struct err none = ERR_INIT;
+	const char *said = act_text(a, a->reply.text, "");
+	json_put(text, "content", json_text(said, strlen(said)));
 	json_array_append_new(parts, text);
-	json_array_foreach(json_object_get(reply, "calls"), i, call)
-	{
+	for (size_t i = 0; i < a->reply.calls.nr; i++) {
+		const struct ev_requested_call *call = &a->reply.calls.item[i];
 		json_t *p = otlp_part("tool_call");
-		json_put_str(p, "id", json_str(call, "id", ""));
-		json_put_str(p, "name", json_str(call, "name", ""));
-		json_put(p, "arguments", json_incref(json_object_get(call, "args")));
+		json_put_str(p, "id", act_text(a, call->id, ""));
+		json_put_str(p, "name", act_text(a, call->name, ""));
+		if (call->args.s)
+			json_put(p, "arguments",
+				 json_parse(call->args.s, call->args.n, "arguments", &none));
 		json_array_append_new(parts, p);
 	}
 	json_put_str(m, "role", "assistant");
@@ -123,26 +124,26 @@ static void put_output_messages(json_t *list, const json_t *reply)
 
 static void put_chat(json_t *list, const struct act *a, bool content)
 {
-	const char *model = json_str(a->reply, "model", act_tool(a)), *name = strchr(model, ':');
-	const json_t *u = json_object_get(a->reply, "usage");
+	const char *model = act_text(a, a->reply.model, act_tool(a)), *name = strchr(model, ':');
+	const struct ev_usage *u = &a->reply.usage;
 	char who[64];
 	otlp_provider(model, who);
 	otlp_text(list, "gen_ai.operation.name", "chat");
 	otlp_text(list, "gen_ai.provider.name", *who ? who : "unknown");
 	otlp_text(list, "gen_ai.request.model", name ? name + 1 : model);
-	if (!a->reply)
+	if (!a->has_reply)
 		return;
-	otlp_text(list, "gen_ai.response.id", json_str(a->reply, "id", NULL));
+	otlp_text(list, "gen_ai.response.id", act_text(a, a->reply.id, NULL));
 	otlp_text(list, "gen_ai.response.model", name ? name + 1 : model);
-	otlp_texts(list, "gen_ai.response.finish_reasons", json_str(a->reply, "stop", "unknown"));
-	otlp_int(list, "gen_ai.usage.input_tokens", json_int(u, "in", 0));
-	otlp_int(list, "gen_ai.usage.output_tokens", json_int(u, "out", 0));
-	otlp_int(list, "gen_ai.usage.cache_read.input_tokens", json_int(u, "cached", 0));
-	otlp_int(list, "gen_ai.usage.cache_write.input_tokens", json_int(u, "written", 0));
-	if (!json_flag(a->reply, "cost_unknown", false))
-		otlp_int(list, "sandglass.cost_uusd", json_int(a->reply, "cost_uusd", 0));
+	otlp_texts(list, "gen_ai.response.finish_reasons", act_text(a, a->reply.stop, "unknown"));
+	otlp_int(list, "gen_ai.usage.input_tokens", u->in);
+	otlp_int(list, "gen_ai.usage.output_tokens", u->out);
+	otlp_int(list, "gen_ai.usage.cache_read.input_tokens", u->cached);
+	otlp_int(list, "gen_ai.usage.cache_write.input_tokens", u->written);
+	if (!a->reply.cost_unknown)
+		otlp_int(list, "sandglass.cost_uusd", a->reply.cost_uusd);
 	if (content)
-		put_output_messages(list, a->reply);
+		put_output_messages(list, a);
 }
 
 static void otlp_put_tool(json_t *list, const struct act *a, struct session *s, bool content)
@@ -154,8 +155,8 @@ static void otlp_put_tool(json_t *list, const struct act *a, struct session *s, 
 	otlp_text(list, "gen_ai.tool.type", "function");
 	buf_printf(&id, "a%" PRIu64, a->seq);
 	otlp_text(list, "gen_ai.tool.call.id", buf_cstr(&id));
-	if (json_object_get(a->ended, "code"))
-		otlp_int(list, "process.exit.code", json_int(a->ended, "code", 0));
+	if (a->ended.has_code)
+		otlp_int(list, "process.exit.code", a->ended.code);
 	if (!content)
 		return;
 	act_what(a, &what);
@@ -180,7 +181,7 @@ json_t *otlp_action(const struct act *a, struct session *s, const char uuid[33],
 	CLEANUP(buf_release) struct buf name = BUF_INIT, rules = BUF_INIT;
 	json_t *list = json_array();
 	bool chat = !strcmp(act_kind(a), "model");
-	const char *model = json_str(a->reply, "model", act_tool(a)), *colon = strchr(model, ':');
+	const char *model = act_text(a, a->reply.model, act_tool(a)), *colon = strchr(model, ':');
 	if (chat)
 		put_chat(list, a, content);
 	else
@@ -189,16 +190,15 @@ json_t *otlp_action(const struct act *a, struct session *s, const char uuid[33],
 	otlp_int(list, "sandglass.action.seq", (int64_t)a->seq);
 	otlp_text(list, "sandglass.action.kind", act_kind(a));
 	otlp_text(list, "sandglass.action.end", act_end(a));
-	otlp_text(list, "sandglass.verdict", json_str(a->judged, "verdict", NULL));
+	otlp_text(list, "sandglass.verdict", act_text(a, a->judged.verdict, NULL));
 	act_rules(a, &rules);
 	if (rules.len)
 		otlp_text(list, "sandglass.rules", buf_cstr(&rules));
-	if (a->decided) {
-		otlp_text(list, "sandglass.decision", json_str(a->decided, "decision", NULL));
-		otlp_text(list, "sandglass.decision.by",
-			  act_person(a) ? act_person(a) : json_str(a->decided, "by", NULL));
+	if (a->has_decided) {
+		otlp_text(list, "sandglass.decision", act_text(a, a->decided.decision, NULL));
+		otlp_text(list, "sandglass.decision.by", act_decider(a, NULL));
 	}
-	otlp_text(list, "sandglass.tree.after", json_str(a->snapshot, "tree", NULL));
+	otlp_text(list, "sandglass.tree.after", act_text(a, a->snapshot.tree, NULL));
 	buf_printf(&name, "%s %s", chat ? "chat" : "execute_tool",
 		   chat && colon ? colon + 1 : act_tool(a));
 	json_t *span = span_new(uuid, a->seq, a->agent ? a->agent : 1, buf_cstr(&name),
@@ -206,7 +206,7 @@ json_t *otlp_action(const struct act *a, struct session *s, const char uuid[33],
 				a->end_us ? a->end_us : a->ts_us, list);
 	if (a->end_us && !act_good(a)) {
 		CLEANUP(buf_release) struct buf type = BUF_INIT;
-		const char *why = json_str(a->ended, "why", "");
+		const char *why = act_text(a, a->ended.why, "");
 		act_how(a, &type);
 		set_error(span, list, buf_cstr(&type), *why ? why : buf_cstr(&type));
 	}
