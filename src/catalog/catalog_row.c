@@ -148,12 +148,12 @@ static void catalog_row_release(struct catalog_row *r)
 	strv_release(&r->actions.text);
 }
 
-/* As `ls` prints it. The strings of @out are of the arena and of @end. */
+/* As `ls` prints it. The strings of @out are of the arena. */
 static int catalog_row_about(struct session *s, const struct session_file *f, struct arena *arena,
-			     json_t **end, struct shard_session *out, struct err *err)
+			     struct shard_session *out, struct err *err)
 {
 	struct event ev;
-	size_t len;
+	struct ev_session_end end;
 	uint64_t head = session_head(s);
 	*out = (struct shard_session){ .file = catalog_name(f->path),
 				       .id = arena_strdup(arena, session_id(s)),
@@ -168,10 +168,10 @@ static int catalog_row_about(struct session *s, const struct session_file *f, st
 	if (ev.kind != EV_SESSION_END)
 		return err_set(err, ERR_INVALID, "session '%s' has no end", f->id);
 	out->last_us = digest_ended_us(s, ev.ts_us);
-	*end = ev.body ? json_parse(ev.body, ev.len, "event", err) : NULL;
-	out->state = ended_word(*end);
-	const char *why = ended_why(*end, &len);
-	out->why = len ? arena_strndup(arena, why, len) : NULL;
+	event_decode(&desc_ev_session_end, &ev, arena, &end);
+	out->state = ended_word(&end);
+	struct ev_text why = ended_why(&end);
+	out->why = why.n ? arena_strndup(arena, why.s, why.n) : NULL;
 	return 0;
 }
 
@@ -181,13 +181,13 @@ int catalog_add_session(struct shard_maker *m, const struct session_file *f, str
 	struct shard_session about;
 	struct arena arena = ARENA_INIT;
 	struct catalog_row row = { 0 };
-	CLEANUP(json_release) json_t *end = NULL, *details = NULL;
+	CLEANUP(json_release) json_t *details = NULL;
 	CLEANUP(free_ptr) char *glance = NULL;
 	if (lease_busy(f->path))
 		return err_set(err, ERR_BUSY, "session '%s' is being written", f->id);
 	if (session_open(&s, f->path, err) < 0)
 		return -1;
-	int rc = catalog_row_about(s, f, &arena, &end, &about, err);
+	int rc = catalog_row_about(s, f, &arena, &about, err);
 	if (rc == 0)
 		rc = (details = catalog_row_details(s, &row, err)) &&
 				     (glance = catalog_row_glance(s, details, err))

@@ -11,12 +11,6 @@
 #include "sessions/unmerged.h"
 #include "wire/event.h"
 
-static json_t *digest_body(const struct event *ev)
-{
-	struct err none = ERR_INIT;
-	return ev->body ? json_parse(ev->body, ev->len, "event", &none) : NULL;
-}
-
 int64_t digest_ended_us(struct session *s, int64_t head_us)
 {
 	CLEANUP(arena_release) struct arena arena = ARENA_INIT;
@@ -42,11 +36,12 @@ static void digest_end(struct digest *d, struct session *s)
 	if (d->events && session_event(s, d->events, &ev, &arena, &none) == 0) {
 		d->last_us = ev.ts_us;
 		ended = ev.kind == EV_SESSION_END;
-		CLEANUP(json_release) json_t *body = ended ? digest_body(&ev) : NULL;
-		size_t len;
-		const char *why = ended_why(body, &len);
-		d->state = ended_word(body);
-		d->why = len ? mem_strndup(why, len) : NULL;
+		struct ev_session_end end = { 0 };
+		if (ended)
+			event_decode(&desc_ev_session_end, &ev, &arena, &end);
+		struct ev_text why = ended_why(&end);
+		d->state = ended_word(&end);
+		d->why = why.n ? mem_strndup(why.s, why.n) : NULL;
 	}
 	if (ended)
 		d->last_us = digest_ended_us(s, d->last_us);

@@ -80,15 +80,16 @@ static void summary_fill(struct summary *m, struct session *s, const struct sql_
 	m->cost_uusd = summary_number(t, 9) + m->box_uusd + summary_number(t, 19);
 	m->people_us = summary_number(t, 20);
 	m->tokens = m->tokens_in + m->tokens_out;
-	struct err none = ERR_INIT;
-	CLEANUP(json_release)
-	json_t *end =
-		t->cell[21] ? json_parse(t->cell[21], strlen(t->cell[21]), "event", &none) : NULL;
-	m->state = end		     ? json_flag(end, "ok", false) ? "ok" : ended_word(end)
-				 : session_live(s) ? "running"
-				     : "interrupted";
-	const char *why = json_str(end, "why", NULL);
-	m->why = why ? mem_strdup(why) : NULL;
+	CLEANUP(arena_release) struct arena arena = ARENA_INIT;
+	struct event ev = { .kind = EV_SESSION_END,
+			    .body = t->cell[21],
+			    .len = t->cell[21] ? strlen(t->cell[21]) : 0 };
+	struct ev_session_end end;
+	event_decode(&desc_ev_session_end, &ev, &arena, &end);
+	m->state = end.decoded.reading == BODY_READ ? end.ok ? "ok" : ended_word(&end)
+		   : session_live(s) ? "running"
+						    : "interrupted";
+	m->why = end.why.s ? mem_strndup(end.why.s, end.why.n) : NULL;
 }
 
 static int summary_by_text(const void *a, const void *b)

@@ -92,6 +92,17 @@ static void cmd_show_ended(struct counts *c, const struct event *ev)
 	c->failed += how == OUTCOME_FAILED;
 }
 
+static void cmd_show_end(struct counts *c, const struct event *ev)
+{
+	CLEANUP(arena_release) struct arena arena = ARENA_INIT;
+	struct ev_session_end end;
+	event_decode(&desc_ev_session_end, ev, &arena, &end);
+	struct ev_text why = ended_why(&end);
+	free(c->why);
+	c->why = why.n ? mem_strndup(why.s, why.n) : NULL;
+	c->how = ended_word(&end);
+}
+
 static void cmd_show_count(struct counts *c, const struct event *ev)
 {
 	if (!c->begun_us)
@@ -129,11 +140,7 @@ static void cmd_show_count(struct counts *c, const struct event *ev)
 		json_decref(c->start);
 		c->start = json_incref(body);
 	} else if (ev->kind == EV_SESSION_END) {
-		size_t len;
-		const char *why = ended_why(body, &len);
-		free(c->why);
-		c->why = len ? mem_strndup(why, len) : NULL;
-		c->how = ended_word(body);
+		cmd_show_end(c, ev);
 	} else if (ev->kind == EV_AGENT_START) {
 		note_name(c->agents, ev, body);
 	} else if (ev->kind == EV_AGENT_END) {

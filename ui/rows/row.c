@@ -67,29 +67,32 @@ static const char *views_row_who_name(const json_t *o)
 }
 
 /* "failed: HTTP 401: invalid x-api-key" */
-static const char *session_ends(const json_t *o, struct arena *a)
+static const char *session_ends(const struct event *ev, struct arena *a)
 {
-	size_t len;
-	const char *why = ended_why(o, &len);
-	if (!o)
+	struct ev_session_end end;
+	event_decode(&desc_ev_session_end, ev, a, &end);
+	struct ev_text why = ended_why(&end);
+	if (end.decoded.reading != BODY_READ)
 		return "ended"; /* redacted: the result is unknown */
-	if (json_flag(o, "ok", false))
+	if (end.ok)
 		return "succeeded";
-	if (len > WHY_MAX)
-		for (len = WHY_MAX; len > 0 && ((unsigned char)why[len] & 0xc0) == 0x80; len--)
+	if (why.n > WHY_MAX)
+		for (why.n = WHY_MAX; why.n > 0 && ((unsigned char)why.s[why.n] & 0xc0) == 0x80;
+		     why.n--)
 			; /* between two characters */
-	return arena_printf(a, "%s%s%.*s", ended_word(o), len ? ": " : "", (int)len, why);
+	return arena_printf(a, "%s%s%.*s", ended_word(&end), why.n ? ": " : "", (int)why.n, why.s);
 }
 
 /* Events of the session itself. NULL: not one of them. */
-static const char *session_text(uint16_t kind, const json_t *o, const char **word, struct arena *a)
+static const char *session_text(const struct event *ev, const json_t *o, const char **word,
+				struct arena *a)
 {
-	switch (kind) {
+	switch (ev->kind) {
 	case EV_SESSION_START:
 		return arena_printf(a, "%s %s started", json_str(o, "id", ""),
 				    json_str(o, "name", ""));
 	case EV_SESSION_END:
-		return session_ends(o, a);
+		return session_ends(ev, a);
 	case EV_SESSION_RESUMED:
 		if (json_str(o, "torn", NULL))
 			return arena_printf(a, "resumed by a new supervisor; %s",
@@ -131,7 +134,7 @@ static const char *session_text(uint16_t kind, const json_t *o, const char **wor
 	case EV_CONTROL_DETACH:
 		*word = "user";
 		return arena_printf(a, "%s %s", views_row_who_name(o),
-				    kind == EV_CONTROL_ATTACH ? "attached" : "detached");
+				    ev->kind == EV_CONTROL_ATTACH ? "attached" : "detached");
 	case EV_CONTROL_SHARE:
 		*word = "shared";
 		return arena_printf(a, "with group %s, to %s", json_str(o, "group", ""),
@@ -517,7 +520,7 @@ static void load_other(struct row_info *out, const struct model *m, const struct
 	default:
 		if (r->kind <= EV_SESSION_END)
 			out->word = "session";
-		text = session_text(r->kind, o, &out->word, a);
+		text = session_text(ev, o, &out->word, a);
 		text = text ? text : work_text(m, r->kind, o, &out->word, a);
 		text = text || !o ? text : row_session(r->kind, o, &out->word, a);
 		out->what = text ? text : phrase_or_raw(ev, o, a);

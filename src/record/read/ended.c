@@ -12,14 +12,16 @@ const char *ended_status_word(bool good, int64_t status)
 	return status == INTERRUPTED || status == TERMINATED ? "stopped" : "failed";
 }
 
-const char *ended_word(const json_t *end)
+const char *ended_word(const struct ev_session_end *end)
 {
-	return ended_status_word(json_flag(end, "ok", false), json_int(end, "status", 0));
+	return ended_status_word(end->ok, end->status);
 }
 
-const char *ended_why(const json_t *end, size_t *len_out)
+struct ev_text ended_why(const struct ev_session_end *end)
 {
-	const char *why = json_flag(end, "ok", false) ? "" : json_str(end, "why", "");
-	*len_out = strcspn(why, "\n");
-	return why;
+	struct ev_text why = end->why;
+	if (end->ok || !why.n)
+		return (struct ev_text){ "", 0 };
+	const char *line = memchr(why.s, '\n', why.n);
+	return (struct ev_text){ why.s, line ? (size_t)(line - why.s) : why.n };
 }
