@@ -25,11 +25,16 @@ static bool act_decode(struct act *a, const struct event_desc *d, const struct e
 	return ((const struct ev_state *)out)->reading == BODY_READ;
 }
 
-const char *act_text(const struct act *a, struct ev_text t, const char *absent)
+const char *exchange_text(struct arena *a, struct ev_text t, const char *absent)
 {
 	if (!t.s || memchr(t.s, 0, t.n) || !utf8_valid(t.s, t.n))
 		return absent;
-	return arena_strndup(a->mem, t.s, t.n);
+	return arena_strndup(a, t.s, t.n);
+}
+
+const char *act_text(const struct act *a, struct ev_text t, const char *absent)
+{
+	return exchange_text(a->mem, t, absent);
 }
 
 /* The start has the fields that a user edited; the request has the others. */

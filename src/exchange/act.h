@@ -31,7 +31,9 @@ struct act {
 NODISCARD int act_load(struct act *a, struct session *s, uint64_t seq, struct err *err);
 void act_release(struct act *a);
 
-/* Terminated, as long as @a lives; @absent if @t is absent or not UTF-8. */
+/* Terminated, of @a; @absent if @t is absent or not UTF-8. */
+const char *exchange_text(struct arena *a, struct ev_text t, const char *absent);
+/* The same, as long as @a lives. */
 const char *act_text(const struct act *a, struct ev_text t, const char *absent);
 const char *act_kind(const struct act *a); /* "exec", "model", ... */
 const char *act_tool(const struct act *a); /* never NULL */

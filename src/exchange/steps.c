@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "exchange/act.h"
 #include "exchange/export.h"
 #include "base/hash.h"
 #include "base/mem.h"
@@ -107,10 +108,12 @@ static struct step_call *exchange_steps_add_call(struct step *st, char *id, cons
 	return c;
 }
 
-static void begin_answer(struct steps *st, const struct event *ev, json_t *body)
+static void begin_answer(struct steps *st, const struct event *ev)
 {
 	size_t i;
 	json_t *call;
+	struct err none = ERR_INIT;
+	CLEANUP(json_release) json_t *body = json_parse(ev->body, ev->len, "event", &none);
 	close_step(st);
 	st->open = true;
 	st->now = (struct step){ .who = STEP_AGENT,
@@ -133,8 +136,11 @@ static void begin_answer(struct steps *st, const struct event *ev, json_t *body)
 /* The call of the answer under way that the event @ev, of the tool @name, belongs to; one of its
  * own, "a405" or "t405", if the answer has none that is left. */
 static struct step_call *exchange_steps_call_of(struct steps *st, const struct event *ev, char type,
-						const char *name, const json_t *args)
+						const char *name, struct ev_text text)
 {
+	struct err none = ERR_INIT;
+	CLEANUP(json_release)
+	json_t *args = text.s ? json_parse(text.s, text.n, "arguments", &none) : NULL;
 	if (!st->open) {
 		st->open = true;
 		st->now = (struct step){ .who = STEP_AGENT,
@@ -152,26 +158,35 @@ static struct step_call *exchange_steps_call_of(struct steps *st, const struct e
 				       args);
 }
 
-static void exchange_steps_add_action(struct steps *st, const struct event *ev, const json_t *body)
+static void exchange_steps_add_action(struct steps *st, const struct event *ev, struct arena *a,
+				      const struct ev_action_requested *o)
 {
-	const char *tool = json_str(body, "tool", json_str(body, "kind", "action"));
-	exchange_steps_call_of(st, ev, 'a', tool, json_object_get(body, "args"))->action = ev->seq;
+	const char *tool = exchange_text(a, o->tool, exchange_text(a, o->kind, "action"));
+	if (!ev_text_is(o->kind, "model"))
+		exchange_steps_call_of(st, ev, 'a', tool, o->args)->action = ev->seq;
 }
 
-static void exchange_steps_end_tool(struct steps *st, const struct event *ev, const json_t *body)
+static void exchange_steps_add_tool(struct steps *st, const struct event *ev, struct arena *a,
+				    const struct ev_tool_call *o)
+{
+	const char *name = exchange_text(a, o->name, "?");
+	exchange_steps_call_of(st, ev, 't', name, o->args)->tool = ev->seq;
+}
+
+static void exchange_steps_end_tool(struct steps *st, const struct event *ev,
+				    const struct ev_tool_end *o)
 {
 	for (size_t i = 0; i < st->now.nr; i++) {
 		struct step_call *c = &st->now.call[i];
 		if (c->ended || !ev->cause || (c->tool != ev->cause && c->action != ev->cause))
 			continue;
-		CLEANUP(buf_release) struct buf text = BUF_INIT;
 		c->ended = true;
-		c->ok = json_flag(body, "ok", false);
-		if (!json_get_bytes(json_object_get(body, "text"), &text))
+		c->ok = o->ok;
+		if (!o->text.s)
 			return;
-		c->result_len = text.len;
-		c->result_bytes = (size_t)json_int(body, "text_bytes", (int64_t)text.len);
-		c->result = mem_strndup(buf_cstr(&text), text.len);
+		c->result_len = o->text.n;
+		c->result_bytes = o->text_bytes ? (size_t)o->text_bytes : o->text.n;
+		c->result = mem_strndup(o->text.s, o->text.n);
 		return;
 	}
 }
@@ -207,10 +222,13 @@ static void exchange_steps_told(struct step *st, const json_t *m)
 
 /* The newest messages answer the calls of the step under way; the first request has the system's
  * text. */
-static void look_at_request(struct steps *st, const struct event *ev, const json_t *body)
+static void look_at_request(struct steps *st, const struct event *ev, const struct ev_model_call *o)
 {
 	struct err none = ERR_INIT;
-	json_t *list = session_list(st->s, json_object_get(body, "messages"), &none);
+	struct ev_text text = o->messages;
+	CLEANUP(json_release)
+	json_t *names = text.s ? json_parse(text.s, text.n, "messages", &none) : NULL;
+	json_t *list = session_list(st->s, names, &none);
 	size_t nr = json_array_size(list), back = st->open ? st->now.nr + 8 : 0;
 	for (size_t i = nr > back ? nr - back : 0; st->open && i < nr; i++) {
 		json_t *m =
@@ -237,38 +255,49 @@ static void look_at_request(struct steps *st, const struct event *ev, const json
 
 /* --- the walk --- */
 
-static void exchange_steps_on_event(struct steps *st, const struct event *ev, json_t *body)
+static void exchange_steps_say_to(struct steps *st, const struct event *ev, struct arena *a,
+				  const struct ev_agent_say *o)
+{
+	close_step(st);
+	exchange_steps_say(st, STEP_USER, "person", ev, exchange_text(a, o->text, ""));
+}
+
+static void exchange_steps_ended(struct steps *st, const struct event *ev,
+				 const struct ev_action_ended *o)
+{
+	if (st->open && ev->action && ev->action == st->now.model)
+		st->now.took_us = o->dur_us;
+	if (!st->agent)
+		close_step(st); /* of a script: each action is a step */
+}
+
+/* @body: the struct of its kind. */
+static void exchange_steps_on_event(struct steps *st, const struct event *ev, struct arena *a,
+				    const void *body)
 {
 	/* kinds are numbers in a file: other kinds are not part of a conversation */
 	switch (ev->kind) {
 	case EV_AGENT_SAY:
-		close_step(st);
-		exchange_steps_say(st, STEP_USER, "person", ev, json_str(body, "text", ""));
+		exchange_steps_say_to(st, ev, a, body);
 		break;
 	case EV_MODEL_CALL:
 		look_at_request(st, ev, body);
 		close_step(st);
 		break;
 	case EV_MODEL_REPLY:
-		begin_answer(st, ev, body);
+		begin_answer(st, ev);
 		break;
 	case EV_ACTION_REQUESTED:
-		if (strcmp(json_str(body, "kind", ""), "model") != 0)
-			exchange_steps_add_action(st, ev, body);
+		exchange_steps_add_action(st, ev, a, body);
 		break;
 	case EV_TOOL_CALL:
-		exchange_steps_call_of(st, ev, 't', json_str(body, "name", "?"),
-				       json_object_get(body, "args"))
-			->tool = ev->seq;
+		exchange_steps_add_tool(st, ev, a, body);
 		break;
 	case EV_TOOL_END:
 		exchange_steps_end_tool(st, ev, body);
 		break;
 	case EV_ACTION_ENDED:
-		if (st->open && ev->action && ev->action == st->now.model)
-			st->now.took_us = json_int(body, "dur_us", 0);
-		if (!st->agent)
-			close_step(st); /* of a script: each action is a step */
+		exchange_steps_ended(st, ev, body);
 		break;
 	default:
 		break;
@@ -281,12 +310,11 @@ static int first_step(struct steps *st, struct err *err)
 	struct event ev;
 	int rc = st->agent ? session_event(st->s, st->agent, &ev, &arena, err) : 0;
 	if (rc == 0 && st->agent) {
-		json_t *body =
-			ev.body ? json_parse(ev.body, ev.len, "agent.start", err) : json_object();
-		const char *task = json_str(body, "task", "");
+		struct ev_agent_start start;
+		event_decode(&desc_ev_agent_start, &ev, &arena, &start);
+		const char *task = exchange_text(&arena, start.task, "");
 		if (*task)
 			exchange_steps_say(st, STEP_USER, "task", &ev, task);
-		json_decref(body);
 	}
 	arena_release(&arena);
 	return rc;
@@ -313,10 +341,11 @@ static int exchange_steps_fill(struct steps *st, struct err *err)
 			close_step(st);
 			st->end = true;
 		} else if (ev.body && exchange_steps_interesting(&ev) && ev.agent == st->agent) {
-			json_t *body = json_parse(ev.body, ev.len, "event", err);
-			if (body)
-				exchange_steps_on_event(st, &ev, body);
-			json_decref(body);
+			const struct event_desc *d = event_desc_of(ev.kind);
+			struct ev_state *body = arena_alloc(&arena, d->size);
+			event_decode(d, &ev, &arena, body);
+			if (body->reading == BODY_READ)
+				exchange_steps_on_event(st, &ev, &arena, body);
 		}
 		rc = 0;
 		arena_reset(&arena);
