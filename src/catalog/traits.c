@@ -7,6 +7,7 @@
 #include "query/sql.h"
 #include "sessions/labels.h"
 #include "wire/event.h"
+#include "wire/event_body.h"
 
 static const char traits_names[] =
 	"SELECT 'agents',json_extract(body,'$.name') FROM event WHERE kind=400"
@@ -33,17 +34,13 @@ static int traits_repositories(struct session *s, uint64_t seq, json_t *traits, 
 {
 	struct arena arena = ARENA_INIT;
 	struct event ev;
-	size_t i;
-	json_t *repo;
+	struct ev_box_open open = { 0 };
 	int rc = session_event(s, seq, &ev, &arena, err);
-	CLEANUP(json_release)
-	json_t *body = rc == 0 && ev.body ? json_parse(ev.body, ev.len, "event", err) : NULL;
-	json_array_foreach(json_object_get(body, "repos"), i, repo)
-	{
-		CLEANUP(buf_release) struct buf dir = BUF_INIT;
-		traits_add(traits, "repos", json_str(repo, "name", NULL));
-		if (json_get_bytes(json_object_get(repo, "dir"), &dir))
-			traits_add(traits, "repos", buf_cstr(&dir));
+	if (rc == 0)
+		event_decode(&desc_ev_box_open, &ev, &arena, &open);
+	for (size_t i = 0; i < open.repos.nr; i++) {
+		traits_add(traits, "repos", ev_text_dup(&arena, open.repos.item[i].name));
+		traits_add(traits, "repos", ev_text_dup(&arena, open.repos.item[i].dir));
 	}
 	arena_release(&arena);
 	return rc;

@@ -7,6 +7,8 @@
 #include <unistd.h>
 
 #include "base/mem.h"
+#include "sandbox/workspace/merge.h"
+#include "wire/event_body.h"
 
 enum { CLOSING_TICKS = 1000, CLOSING_TICK_US = 3000 };
 
@@ -27,13 +29,14 @@ static struct unmerged_box *unmerged_state_of(struct unmerged *u, uint64_t owner
 	return NULL;
 }
 
-static void unmerged_see_open(struct unmerged *u, const struct event *ev, const json_t *body)
+static void unmerged_see_open(struct unmerged *u, const struct event *ev)
 {
-	const json_t *repos = json_object_get(body, "repos");
-	size_t nr = json_array_size(repos);
-	uint64_t was = (uint64_t)json_int(body, "was", 0),
-		 state = (uint64_t)json_int(body, "state", 0);
-	bool copy = json_int(json_object_get(body, "fork"), "box", 0) > 0;
+	CLEANUP(arena_release) struct arena arena = ARENA_INIT;
+	struct ev_box_open o;
+	event_decode(&desc_ev_box_open, ev, &arena, &o);
+	size_t nr = o.repos.nr;
+	uint64_t was = (uint64_t)o.was, state = (uint64_t)o.state;
+	bool copy = o.fork.box > 0;
 	struct unmerged_box *before = was	       ? unmerged_box_of(u, was)
 				      : state && !copy ? unmerged_state_of(u, state)
 						       : NULL;
@@ -46,16 +49,13 @@ static void unmerged_see_open(struct unmerged *u, const struct event *ev, const 
 	struct unmerged_box *b = &u->box[u->nr++];
 	*b = (struct unmerged_box){ .id = ev->seq,
 				    .owner = ev->seq,
-				    .name = mem_strdup(json_str(body, "name", "")),
+				    .name = mem_strndup(o.name.s ? o.name.s : "", o.name.n),
 				    .nr = nr ? nr : 1 };
 	b->layer = mem_calloc(b->nr, sizeof(*b->layer));
 	for (size_t i = 0; i < b->nr; i++) {
-		const json_t *r = json_array_get(repos, i);
-		CLEANUP(buf_release) struct buf dir = BUF_INIT; /* a path is bytes */
-		b->layer[i].repo = mem_strdup(json_str(r, "name", ""));
-		b->layer[i].dir = json_get_bytes(json_object_get(r, "dir"), &dir)
-					  ? mem_strdup(buf_cstr(&dir))
-					  : NULL;
+		struct ev_box_repo r = nr ? o.repos.item[i] : (struct ev_box_repo){ 0 };
+		b->layer[i].repo = mem_strndup(r.name.s ? r.name.s : "", r.name.n);
+		b->layer[i].dir = r.dir.s ? mem_strndup(r.dir.s, r.dir.n) : NULL;
 	}
 }
 
@@ -90,22 +90,29 @@ static void see_merged(struct unmerged *u, const struct unmerged_box *b, const s
 	snprintf(m->id, sizeof(m->id), "%s", json_str(body, "merge", ""));
 }
 
-static void see_undone(struct unmerged *u, const json_t *body)
+static void see_undone(struct unmerged *u, const struct event *ev)
 {
-	u->nr_recovered += json_flag(body, "interrupted", false);
+	CLEANUP(arena_release) struct arena arena = ARENA_INIT;
+	struct ev_merge_undone o;
+	event_decode(&desc_ev_merge_undone, ev, &arena, &o);
+	const char *id = ev_text_dup(&arena, o.merge);
+	u->nr_recovered += o.interrupted;
 	for (size_t i = u->nr_merges; i-- > 0;)
-		if (!u->merges[i].undone && !strcmp(u->merges[i].id, json_str(body, "merge", ""))) {
+		if (!u->merges[i].undone && !strcmp(u->merges[i].id, id)) {
 			u->merges[i].undone = true;
 			return;
 		}
 }
 
-static void see_hashed(struct unmerged_box *b, const json_t *body)
+static void see_hashed(struct unmerged_box *b, const struct event *ev)
 {
+	CLEANUP(arena_release) struct arena arena = ARENA_INIT;
+	struct ev_base_hashed o;
+	event_decode(&desc_ev_base_hashed, ev, &arena, &o);
+	const char *repo = ev_text_dup(&arena, o.repo), *tree = ev_text_dup(&arena, o.tree);
 	for (size_t i = 0; i < b->nr; i++)
-		if (!strcmp(b->layer[i].repo, json_str(body, "repo", "")) &&
-		    object_is_null(&b->layer[i].opening) &&
-		    !object_parse(json_str(body, "tree", ""), &b->layer[i].opening))
+		if (!strcmp(b->layer[i].repo, repo) && object_is_null(&b->layer[i].opening) &&
+		    !object_parse(tree, &b->layer[i].opening))
 			b->layer[i].opening = (struct object_id){ 0 };
 }
 
@@ -114,7 +121,7 @@ static void unmerged_see(struct unmerged *u, const struct event *ev, json_t *bod
 	struct unmerged_box *b = unmerged_box_of(u, ev->box);
 	switch (ev->kind) {
 	case EV_BOX_OPEN:
-		unmerged_see_open(u, ev, body);
+		unmerged_see_open(u, ev);
 		return;
 	case EV_BOX_CLOSED:
 		if (b)
@@ -135,11 +142,11 @@ static void unmerged_see(struct unmerged *u, const struct event *ev, json_t *bod
 			see_merged(u, b, ev, body);
 		return;
 	case EV_MERGE_UNDONE:
-		see_undone(u, body);
+		see_undone(u, ev);
 		return;
 	case EV_BASE_HASHED:
 		if (b)
-			see_hashed(b, body);
+			see_hashed(b, ev);
 		return;
 	case EV_SESSION_END:
 		json_decref(u->end);
