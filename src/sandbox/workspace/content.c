@@ -19,11 +19,31 @@ static ssize_t read_at(int fd, void *to, size_t len, uint64_t off)
 	return n;
 }
 
-/* Reads exactly @size bytes into the hash and, if @keep, into @bytes. False when there is less or
- * it cannot be read. */
-static bool content_read_all(int fd, uint64_t size, bool keep, struct buf *bytes,
+/* The first byte from @off on that is not in a hole, at most @size. */
+static uint64_t content_hole_end(int fd, uint64_t off, uint64_t size)
+{
+	off_t at = lseek(fd, (off_t)off, SEEK_DATA);
+	if (at < 0)
+		return errno == ENXIO ? size : off;
+	return (uint64_t)at < size ? (uint64_t)at : size;
+}
+
+static void add_zeros(struct sha1 *s, uint64_t nr)
+{
+	static const char zeros[64 << 10];
+	for (; nr > sizeof(zeros); nr -= sizeof(zeros))
+		sha1_add(s, zeros, sizeof(zeros));
+	sha1_add(s, zeros, (size_t)nr);
+}
+
+/* Reads exactly @st->st_size bytes into the hash and, if @keep, into @bytes. False when there is
+ * less or it cannot be read. Holes are hashed, not read: the kernel would make a page of zeros for
+ * each 4 KiB of them. */
+static bool content_read_all(int fd, const struct stat *st, bool keep, struct buf *bytes,
 			     struct object_id *oid)
 {
+	uint64_t size = (uint64_t)st->st_size;
+	bool sparse = !keep && size > PIECE && (uint64_t)st->st_blocks < size / 512;
 	struct sha1 s;
 	char head[32];
 	sha1_begin(&s);
@@ -35,6 +55,12 @@ static bool content_read_all(int fd, uint64_t size, bool keep, struct buf *bytes
 	for (uint64_t off = 0; off < size;) {
 		uint64_t left = size - off;
 		size_t at = keep ? bytes->len : 0;
+		uint64_t data = sparse ? content_hole_end(fd, off, size) : off;
+		if (data > off) {
+			add_zeros(&s, data - off);
+			off = data;
+			continue;
+		}
 		ssize_t n = read_at(fd, bytes->data + at, left < PIECE ? (size_t)left : PIECE, off);
 		if (n <= 0)
 			return false;
@@ -70,7 +96,7 @@ void content_file(int fd, struct content_rule rule, struct ws_state *out, struct
 			break;
 		bool keep = !rule.hash_only && (uint64_t)st.st_size <= rule.keep_max;
 		out->flags = keep ? 0 : WS_HASH_ONLY;
-		good = content_read_all(fd, (uint64_t)st.st_size, keep, bytes, &out->oid);
+		good = content_read_all(fd, &st, keep, bytes, &out->oid);
 		still = good && fstat(fd, &after) == 0 && same_moment(&st, &after);
 	}
 	out->mode = (uint16_t)(st.st_mode & 07777);
