@@ -17,6 +17,8 @@ WARN := -Wall -Wextra -Wpedantic -Wconversion -Wsign-conversion -Wshadow -Wvla -
 	-Wswitch-enum -Wimplicit-fallthrough $(if $(findstring clang,$(CC)),,-Wimplicit-fallthrough=5 -Wno-format-truncation) \
 	-Wnull-dereference -Wdouble-promotion -Werror
 HARDEN := -fstack-protector-strong -fstack-clash-protection -fcf-protection
+PLAIN_OPT := -O2 -g -D_FORTIFY_SOURCE=2 -ftrivial-auto-var-init=zero $(HARDEN) \
+	$(if $(findstring clang,$(CC)),-enable-trivial-auto-var-init-zero-knowing-it-will-be-removed-from-clang)
 ifdef SAN
 OPT := -O1 -g1 -fsanitize=address,undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer
 LDSAN := -fsanitize=address,undefined $(if $(shell command -v ld.gold),-fuse-ld=gold)
@@ -25,8 +27,7 @@ else ifdef TSAN
 OPT := -O1 -g1 -fsanitize=thread -fno-omit-frame-pointer -Wno-maybe-uninitialized -Wno-null-dereference
 LDSAN := -fsanitize=thread
 else
-OPT := -O2 -g -D_FORTIFY_SOURCE=2 -ftrivial-auto-var-init=zero $(HARDEN) \
-	$(if $(findstring clang,$(CC)),-enable-trivial-auto-var-init-zero-knowing-it-will-be-removed-from-clang)
+OPT := $(PLAIN_OPT)
 endif
 CFLAGS ?=
 ALL_CFLAGS := -std=gnu17 -D_GNU_SOURCE -DSANDGLASS_VERSION='"$(VERSION)"' -DSANDGLASS_PREFIX='"$(PREFIX)"' \
@@ -148,21 +149,23 @@ $B/sandglass-tls: $(call objs,$(call main_src,tls)) $(call lib,tls wire base)
 $B/sandglass-git: $(call objs,$(call main_src,sandbox)) $(call lib,sandbox action http query record read loop wire base)
 	$(call link,$(call objs,$(call main_src,sandbox)) $(GROUP) $(filter %.a,$^) $(UNGROUP) -lgit2 -lz $(SQLITE_LIBS) -luv $(LIBS_base))
 
-# Launcher, keeper and guest are static: they run where our libraries are not.
-STATIC_CFLAGS := $(filter-out -fPIE -fsanitize=% -fno-sanitize-recover=%,$(ALL_CFLAGS))
-$B/sandglass-%: $B/static/%.a
+# Launcher, keeper and guest are static: they run where our libraries are not. No sanitizer is in them, so that the flavor
+# build/san links the objects of build.
+S := $(patsubst build/san,build,$B)/static
+STATIC_CFLAGS := $(filter-out $(OPT) -fPIE -fsanitize=%,$(ALL_CFLAGS)) $(PLAIN_OPT)
+$B/sandglass-%: $S/%.a
 	@echo "  LINK  $@ (static)"
-	@$(CC) -static $(if $(filter guest,$*),-s) -o $@ $(shell find $B/static -name '*.o' -path '*/src/$*/*main.o') -Wl,--start-group $^ -Wl,--end-group -ljansson -lsodium -lseccomp
+	@$(CC) -static $(if $(filter guest,$*),-s) -o $@ $(shell find $S -name '*.o' -path '*/src/$*/*main.o') -Wl,--start-group $^ -Wl,--end-group -ljansson -lsodium -lseccomp
 $B/sandglass-guest.gz: $B/sandglass-guest
 	@gzip -9nc $< >$@.new && mv $@.new $@
 STATIC_SRC = $(filter-out src/base/text/%,$(call srcs,base)) $(call srcs,wire) $(call srcs,$1)
 define static_archive
-$B/static/$1.a: $$(patsubst %.c,$B/static/%.o,$$(call STATIC_SRC,$1))
+$S/$1.a: $$(patsubst %.c,$S/%.o,$$(call STATIC_SRC,$1))
 	@rm -f $$@
 	@ar rcs $$@ $$^
 endef
 $(foreach f,launcher keeper guest,$(eval $(call static_archive,$f)))
-$B/static/%.o: %.c | $(GEN)
+$S/%.o: %.c | $(GEN)
 	@mkdir -p $(@D)
 	@echo "  CC    $< (static)"
 	@$(CC) $(STATIC_CFLAGS) -MMD -MP -c $< -o $@
@@ -251,7 +254,7 @@ check:
 	@B=$B tests/suite check
 
 test: deps
-	@$(MAKE) $(CORES) --no-print-directory all helpers $B/tests/ui/t_keys_fuzz
+	@$(MAKE) $(CORES) --no-print-directory all test-helpers $B/tests/ui/t_keys_fuzz
 	@$(MAKE) $(CORES) --no-print-directory B=build/san SAN=1 all unit-programs
 	@B=$B tests/suite test
 
@@ -284,12 +287,13 @@ tsan:
 	@$(MAKE) $(CORES) --no-print-directory B=build/tsan TSAN=1 $(TSAN_TESTS:$B/%=build/tsan/%)
 	@TEST_TIMEOUT=900 B=build/tsan setarch -R tests/run $(TSAN_TESTS:$B/%=build/tsan/%)
 
-.PHONY: unit-programs helpers
+.PHONY: unit-programs helpers test-helpers
 unit-programs: $(UNIT_BIN)
 
 # programs that only tests and measurements use
 HELPER_BIN := $(patsubst tests/%.c,$B/helpers/%,$(wildcard tests/sessions/make_session.c tests/bench/bench_*.c tests/crash/*.c tests/drivers/*.c tests/hostile/*.c))
-helpers: $(HELPER_BIN)
+helpers: $(HELPER_BIN) test-helpers
+test-helpers: $(filter-out $B/helpers/bench/%,$(HELPER_BIN))
 $B/helpers/bench/bench_lua: $B/test-objs/bench/bench_lua.o $(call lib,script wire base)
 	@mkdir -p $(@D)
 	@echo "  LINK  $@"
@@ -303,7 +307,7 @@ $B/helpers/%: $B/test-objs/%.o $(call lib,app phrase control proxy sandbox actio
 # Fuzz targets: with a plain main they replay their corpus in `make test`; `make fuzz` (clang) looks for more.
 FUZZ := $(patsubst tests/fuzz/f_%.c,%,$(wildcard tests/fuzz/f_*.c))
 FUZZ_TIME ?= 20
-helpers: $(FUZZ:%=$B/fuzz/f_%)
+test-helpers: $(FUZZ:%=$B/fuzz/f_%)
 # the app's own parsers, or the Lua host's: the two never share a program
 FUZZ_APP := import terminal vt events cassette vetted text keys spec mcp gittree plain_lines hook
 fuzz_libs = $(if $(filter plugin,$1),$B/src/luahost/library.o $B/gen/lua_files.o) \
@@ -363,4 +367,4 @@ uninstall:
 clean:
 	rm -rf build
 
--include $(shell find $B -name '*.d' 2>/dev/null)
+-include $(sort $(shell find $B $S -name '*.d' 2>/dev/null))
