@@ -48,7 +48,7 @@ static const struct setting cmd_config_settings[] = {
 	{ "keep.hash_only", NULL, NULL, NULL,
 	  "patterns of files kept by hash only (default: node_modules, target, and similar)" },
 	{ "keep.tokens", NULL, NULL, "true",
-	  "false: live tokens in output are not recorded, except those typed key by key; files with one are kept by hash only" },
+	  "false: live tokens in output and input are not recorded; files with one are kept by hash only" },
 	{ "keep.days", NULL, NULL, NULL, "merged sessions are removed after this number of days" },
 	{ "keep.size_bytes", NULL, NULL, NULL,
 	  "the oldest sessions whose work is merged are removed until the others take at most this" },

@@ -326,8 +326,12 @@ void op_proc_write(struct call *c)
 				      .has_data_bytes = hidden,
 				      .data_bytes = (int64_t)data.n,
 				      EV_SET(eof, json_flag(c->args, "eof", false)) };
+	CLEANUP(buf_release) struct buf typed = BUF_INIT;
 	if (!hidden)
-		body.data = data;
+		body.held_bytes =
+			record_typed_input(c->super->record, p->action, data.s, data.n, &typed);
+	if (!hidden)
+		body.data = (struct ev_text){ buf_cstr(&typed), typed.len };
 	uint64_t seq = record_ev_proc_stdin(
 		c->super->record,
 		&(struct event){ .cause = p->action, .agent = c->agent, .action = p->action },

@@ -17,8 +17,8 @@ enum {
 };
 
 struct stream {
-	struct buf token; /* could be the beginning of a live token that is hidden */
-	struct buf held;  /* could be the beginning of a secret */
+	struct token_hold token; /* of a recording without live tokens */
+	struct buf held;	 /* could be the beginning of a secret */
 	struct buf data, times;
 	struct token_look look; /* in data */
 	struct buf tail;	/* of the last sealed segment: a token may continue in the next */
@@ -28,6 +28,7 @@ struct stream {
 
 struct output {
 	uint64_t action;
+	struct buf typed; /* input that could be the beginning of a secret or a live token */
 	/* of any stream: times within an action are strictly increasing, so that they are an
 	 * order */
 	int64_t last_us;
@@ -49,8 +50,9 @@ struct outputs *outputs_new(void)
 
 static void output_free(struct output *o)
 {
+	buf_release(&o->typed);
 	for (size_t i = 0; i < STREAMS; i++) {
-		buf_release(&o->stream[i].token);
+		token_hold_release(&o->stream[i].token);
 		buf_release(&o->stream[i].held);
 		buf_release(&o->stream[i].data);
 		buf_release(&o->stream[i].times);
@@ -252,7 +254,7 @@ void record_output(struct record *r, uint64_t action, enum record_stream nr, con
 static void output_keep_held(struct record *r, struct output *o, int nr)
 {
 	struct stream *s = &o->stream[nr];
-	if (s->token.len)
+	if (s->token.held.len)
 		output_hide_tokens(r, o, nr, "", 0, true);
 	else if (s->held.len)
 		output_clean(r, o, nr, "", 0, true);
@@ -278,6 +280,30 @@ void record_output_seal(struct record *r, uint64_t action, enum record_stream nr
 		output_seal(r, action, (int)nr, &o->stream[nr]);
 }
 
+int64_t record_typed_input(struct record *r, uint64_t action, const void *bytes, size_t len,
+			   struct buf *out)
+{
+	struct buf *typed = &output_of(r->outputs, action, true)->typed;
+	record_clean_input(r, typed, bytes, len, false, out);
+	return (int64_t)typed->len;
+}
+
+/* It was passed on when it was typed, with an event that told its length. */
+static void end_input(struct record *r, struct output *o)
+{
+	const struct open_action *open = record_open_action(r, o->action);
+	CLEANUP(buf_release) struct buf out = BUF_INIT;
+	if (!o->typed.len)
+		return;
+	record_clean_input(r, &o->typed, "", 0, true, &out);
+	record_ev_proc_stdin(r,
+			     &(struct event){ .cause = o->action,
+					      .agent = open ? open->agent : 0,
+					      .box = open ? open->box : 0,
+					      .action = o->action },
+			     &(struct ev_proc_stdin){ .data = { buf_cstr(&out), out.len } });
+}
+
 void record_output_end(struct record *r, uint64_t action)
 {
 	struct outputs *all = r->outputs;
@@ -285,6 +311,7 @@ void record_output_end(struct record *r, uint64_t action)
 		struct output *o = all->item[i];
 		if (o->action != action)
 			continue;
+		end_input(r, o);
 		for (int nr = 1; nr < STREAMS; nr++)
 			end_stream(r, o, nr);
 		output_free(o);

@@ -90,7 +90,8 @@ NODISCARD int record_honeytoken(struct record *r, const char *name, const char *
 				struct err *err);
 /* From now on text with the shape of a live token (live_token.h) becomes "<secret:token-SHAPE-N>"
  * in output, and so does its value in all later events. A possible token at the end of a piece is
- * recorded when the next piece shows that it is not a token, or when its action ends. */
+ * recorded when the next piece shows that it is not a token, or when its action ends. A terminal's
+ * echo of a token that is typed key by key is held behind the fixed beginning of the token. */
 void record_hide_tokens(struct record *r);
 /* The honeytokens of a record, for objects_look. Returns owned; NULL without honeytokens. */
 struct secrets *record_honeytokens(const struct record *r);
@@ -148,6 +149,14 @@ bool record_clean(struct record *r, const void *bytes, size_t len, struct buf *o
  * beginning of a secret until the next piece or the @end; @out is added to. */
 void record_clean_piece(struct record *r, struct buf *held, const void *bytes, size_t len, bool end,
 			struct buf *out);
+/* The same for input, which has no live tokens after record_hide_tokens. */
+void record_clean_input(struct record *r, struct buf *held, const void *bytes, size_t len, bool end,
+			struct buf *out);
+/* Input of a running @action for its proc.stdin, cleaned as above; @out is added to. The record
+ * keeps what could be the beginning of a secret: returns its size (held_bytes). The next piece
+ * continues it, or an event at record_output_end. */
+int64_t record_typed_input(struct record *r, uint64_t action, const void *bytes, size_t len,
+			   struct buf *out);
 /* The same for JSON text, which stays JSON: for text sent to a script or a console. */
 bool record_clean_json(struct record *r, const char *text, size_t len, struct buf *out);
 /* The same for parsed JSON, in place: the texts and the bytes in it ({"b64": ...}). */

@@ -183,10 +183,16 @@ void honeytoken_seen_look_tokens(struct record *r, int stream, uint64_t off, con
 void honeytoken_seen_note_file(struct record *r, const struct object_found *f,
 			       const struct event *at);
 
-/* token_hide.c: moves what is certain from @held and <bytes, len> to the end of @out, without live
- * tokens. @at: where @out begins. */
-void token_hide_stream(struct record *r, struct buf *held, const void *bytes, size_t len, bool end,
-		       const struct token_place *at, struct buf *out);
+/* token_hide.c */
+struct token_hold {
+	struct buf held; /* could continue a live token */
+	struct buf past; /* the last bytes that were given out before it, of a terminal */
+};
+void token_hold_release(struct token_hold *h);
+/* Moves what is certain from @h and <bytes, len> to the end of @out, without live tokens. @end: no
+ * more comes. */
+void token_hide_stream(struct record *r, struct token_hold *h, const void *bytes, size_t len,
+		       bool end, const struct token_place *at, struct buf *out);
 /* Makes a token that was found elsewhere a secret. */
 void token_hide_learn(struct record *r, const char *shape, const char *value, size_t len);
 

@@ -31,7 +31,7 @@ wait(b"rawmode"); time.sleep(0.3); os.write(fd, b"canary-two"); wait(b"backagain
 say(b"echo cat''reads; cat; echo over''it")
 wait(b"catreads"); time.sleep(0.3); say(b"plain-three"); wait(b"plain-three\r\nplain-three"); os.write(fd, b"\x04"); wait(b"overit")
 say(b"exit")
-wait(b"nothing comes any more")
+wait(b"a line that never comes")
 try: os.waitpid(pid, 0)
 except OSError: pass
 P
@@ -44,4 +44,31 @@ is "$(cat "$SANDGLASS_SESSIONS"/*.glass* | grep -ac canary)" 0 'nor anywhere in 
 ok $? 'its length is'
 jq -rj 'select(.kind == "proc.stdin") | .body.data // empty' events | grep -q plain-three
 ok $? 'what a terminal echoes is recorded'
+
+# --- a token that is typed key by key, in a session that keeps none ---
+mkdir -p "$HOME/.config/sandglass"
+printf 'local c = require "sandglass.config"\nc.keep = { tokens = false }\nreturn c\n' >"$HOME/.config/sandglass/config.lua"
+python3 - type.py >keys.py <<'P'
+import sys
+head = open(sys.argv[1]).read().split("say(b\"read")[0]
+print(head + """
+def keys(s):
+    for c in s:
+        os.write(fd, bytes([c])); time.sleep(0.01)
+keys(b"stty cols 40; T=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; echo typed''it ${#T}\\r"); wait(b"typedit 40")
+say(b"cat"); time.sleep(0.3); keys(b"k=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\\r"); time.sleep(0.3); os.write(fd, b"\\x04")
+say(b"exit")
+wait(b"a line that never comes")
+""")
+P
+timeout 60 python3 keys.py "$SANDGLASS" >/dev/null 2>&1
+s=$(newest)
+"$SANDGLASS" events "$s" --json >events
+is "$(cat "$SANDGLASS_SESSIONS"/*.glass* | grep -ac -e zQWB -e HcVY -e DkxkJ)" 0 'a token that you type key by key is nowhere in the file'
+jq -rj 'select(.kind == "proc.stdin") | .body.data // empty' events >typed
+grep -q '^k=<secret:token-github-[0-9]*>' <(tr '\r' '\n' <typed)
+ok $? 'the input has a name in its place'
+is "$(jq -r 'select(.kind == "secret.seen") | .body.shape' events | sort -u)" github 'and it is noted'
+"$SANDGLASS" verify "$s" >"$t/out" 2>&1
+is $? 0 'the session verifies'
 finish

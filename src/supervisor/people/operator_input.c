@@ -121,7 +121,7 @@ static void operator_input_keep(struct input *in, const struct action *act)
 	struct ev_proc_stdin body = { .has_eof = in->eof, .eof = in->eof };
 	in->box = action_spec(act)->box;
 	size_t room = in->taken < INPUT_KEPT ? INPUT_KEPT - in->taken : 0;
-	record_clean_piece(r, &in->held, in->piece.data, in->piece.len, in->eof, &clean);
+	record_clean_input(r, &in->held, in->piece.data, in->piece.len, in->eof, &clean);
 	if (room || !in->piece.len)
 		body.data =
 			(struct ev_text){ buf_cstr(&clean), room < clean.len ? room : clean.len };
@@ -144,7 +144,7 @@ static void operator_input_keep_held(struct input *in)
 	CLEANUP(buf_release) struct buf clean = BUF_INIT;
 	if (!in->held.len)
 		return;
-	record_clean_piece(in->super->record, &in->held, NULL, 0, true, &clean);
+	record_clean_input(in->super->record, &in->held, "", 0, true, &clean);
 	stdin_record(in, &(struct ev_proc_stdin){ .data = { buf_cstr(&clean), clean.len } });
 }
 

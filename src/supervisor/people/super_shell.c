@@ -197,8 +197,12 @@ int cmd_input(struct ask_for *a, json_t *out, struct err *err)
 	struct ev_proc_stdin body = { .hidden = hidden,
 				      .has_data_bytes = hidden,
 				      .data_bytes = (int64_t)t->bytes.len };
+	CLEANUP(buf_release) struct buf clean = BUF_INIT;
 	if (!hidden)
-		body.data = (struct ev_text){ buf_cstr(&t->bytes), t->bytes.len };
+		body.held_bytes =
+			record_typed_input(a->s->record, id, t->bytes.data, t->bytes.len, &clean);
+	if (!hidden)
+		body.data = (struct ev_text){ buf_cstr(&clean), clean.len };
 	uint64_t seq = record_ev_proc_stdin(
 		a->s->record,
 		&(struct event){ .cause = id, .box = action_spec(act)->box, .action = id }, &body);

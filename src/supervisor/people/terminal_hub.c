@@ -230,8 +230,12 @@ static void type_recorded(struct terminal *t, const void *bytes, size_t len)
 	buf_append(&k->bytes, bytes, len);
 	t->writing += len;
 	struct event at = terminal_place(t);
-	uint64_t seq = record_ev_proc_stdin(t->s->record, &at,
-					    &(struct ev_proc_stdin){ .data = { bytes, len } });
+	CLEANUP(buf_release) struct buf clean = BUF_INIT;
+	int64_t held = record_typed_input(t->s->record, t->action, bytes, len, &clean);
+	uint64_t seq = record_ev_proc_stdin(
+		t->s->record, &at,
+		&(struct ev_proc_stdin){ .data = { buf_cstr(&clean), clean.len },
+					 .held_bytes = held });
 	record_barrier(t->s->record, seq, keys_now, k);
 }
 
@@ -255,7 +259,7 @@ void terminal_typed(void *super, uint64_t client, uint64_t action, const void *b
 		t->typed += len;
 	}
 	if (t->writing || is_recorded(t)) /* in the order in which it was typed */
-		type_recorded(t, is_recorded(t) ? bytes : bytes, len);
+		type_recorded(t, bytes, len);
 	else if (boxes_stdin(s->boxes, action, bytes, len, false, &none) < 0)
 		none = ERR_INIT; /* it has ended meanwhile */
 }

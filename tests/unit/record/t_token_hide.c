@@ -6,6 +6,8 @@
 static const char token[] = "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";
 static const char key[] = "-----BEGIN RSA PRIVATE KEY-----\nMIIEvQIBADANBgkqhkiG9w0BAQ\n-----END RSA PRIVATE KEY-----";
 
+static struct loop *help_loop;
+
 static void set_flag(void *self)
 {
 	*(bool *)self = true;
@@ -60,6 +62,117 @@ static size_t shown_at_once(struct record *r, struct buf *tapped, const char *te
 	return len;
 }
 
+/* The echo of <keys>, which come one by one. */
+static void type_keys(struct record *r, struct buf *tapped, const char *const *keys, size_t nr)
+{
+	json_t *b = json_object();
+	json_put_str(b, "kind", "shell");
+	uint64_t action = record_append_json(r, 100, 1, 5, 6, 0, b);
+	buf_reset(tapped);
+	for (size_t i = 0; i < nr; i++)
+		record_output(r, action, STREAM_PTY, keys[i], strlen(keys[i]));
+	record_output_end(r, action);
+}
+
+static void test_typed_echo(struct record *r, struct buf *tapped)
+{
+	char one[64][2] = { "" };
+	const char *keys[64];
+	size_t nr = strlen(token);
+	for (size_t i = 0; i < nr; i++) {
+		one[i][0] = token[i];
+		keys[i] = one[i];
+	}
+	keys[nr++] = "\r\n";
+	type_keys(r, tapped, keys, nr);
+	ok(!strstr(buf_cstr(tapped), token + 4) && strstr(buf_cstr(tapped), "<secret:token-github-1>\r\n"), "its echo: %s", buf_cstr(tapped));
+	static char wrapped[4];
+	snprintf(wrapped, sizeof wrapped, "%c \r", token[20]);
+	keys[20] = wrapped; /* the right margin, as readline writes it */
+	char colored[16];
+	snprintf(colored, sizeof colored, "\033[27m%c", token[30]);
+	keys[30] = colored;
+	type_keys(r, tapped, keys, nr);
+	ok(!strstr(buf_cstr(tapped), "RTS") && !strstr(buf_cstr(tapped), "ncsn") && strstr(buf_cstr(tapped), "<secret:token-github-1>\r\n"),
+	   "over a margin and with colors: %s", buf_cstr(tapped));
+}
+
+/* Nothing of ordinary words waits for the next key. */
+static void test_echo_at_once(struct record *r, struct buf *tapped)
+{
+	static const char line[] = "npm run x; sk hf eyJx \033[K dapi ok";
+	size_t late = 0;
+	json_t *b = json_object();
+	json_put_str(b, "kind", "shell");
+	uint64_t action = record_append_json(r, 100, 1, 5, 6, 0, b);
+	buf_reset(tapped);
+	for (size_t i = 0; i < strlen(line); i++) {
+		record_output(r, action, STREAM_PTY, line + i, 1);
+		late += tapped->len != i + 1;
+	}
+	record_output_end(r, action);
+	is_str(buf_cstr(tapped), line, "ordinary words are echoed as they are");
+	ok(late <= 3, "and %zu keys wait for the next one", late);
+}
+
+static void record_typed_json(struct record *r, uint64_t action, const char *bytes, size_t len, json_t *body)
+{
+	CLEANUP(buf_release) struct buf clean = BUF_INIT;
+	int64_t held = record_typed_input(r, action, bytes, len, &clean);
+	json_put_bytes(body, "data", buf_cstr(&clean), clean.len);
+	if (held)
+		json_put_int(body, "held_bytes", held);
+}
+
+/* The events of text that is typed in pieces of @step bytes, joined. */
+static size_t typed_events(struct record *r, struct session **s, const char *text, size_t step, struct buf *out)
+{
+	CLEANUP(arena_release) struct arena a = ARENA_INIT;
+	struct err err = ERR_INIT;
+	struct event ev;
+	bool done = false;
+	json_t *b = json_object();
+	json_put_str(b, "kind", "shell");
+	uint64_t action = record_append_json(r, 100, 1, 5, 6, 0, b), last = action;
+	for (size_t i = 0; i < strlen(text); i += step) {
+		json_t *body = json_object();
+		record_typed_json(r, action, text + i, strlen(text + i) < step ? strlen(text + i) : step, body);
+		record_append_json(r, EV_PROC_STDIN, action, 1, 5, action, body);
+	}
+	record_output_end(r, action);
+	record_barrier(r, record_head(r), set_flag, &done);
+	help_wait(help_loop, &done);
+	if (session_open(s, record_path(r), &err) < 0)
+		exit(97);
+	size_t nr = 0;
+	while (++last <= session_head(*s)) {
+		if (session_event(*s, last, &ev, &a, &err) < 0 || ev.kind != EV_PROC_STDIN)
+			continue;
+		CLEANUP(json_release) json_t *body = json_parse(ev.body, ev.len, "event", &err);
+		CLEANUP(buf_release) struct buf data = BUF_INIT;
+		json_get_bytes(json_object_get(body, "data"), &data);
+		buf_append(out, data.data, data.len);
+		nr++;
+	}
+	session_close(s);
+	return nr;
+}
+
+static void test_typed_input(struct record *r)
+{
+	struct session *s = NULL;
+	CLEANUP(free_ptr) char *line = mem_printf("x=%s\r", token);
+	for (size_t step = 1; step < 50; step += 24) {
+		CLEANUP(buf_release) struct buf got = BUF_INIT;
+		size_t events = typed_events(r, &s, line, step, &got);
+		ok(strcmp(buf_cstr(&got), "x=<secret:token-github-1>\r") == 0, "typed by %zu bytes: no event has it: %s", step, buf_cstr(&got));
+		ok(events >= strlen(line) / step, "each piece has its event (%zu)", events);
+	}
+	CLEANUP(buf_release) struct buf got = BUF_INIT;
+	typed_events(r, &s, "echo ghp_zQWB", 1, &got);
+	is_str(buf_cstr(&got), "echo ghp_zQWB", "a beginning without an end is recorded at the end");
+}
+
 static size_t count_seen(struct session *s)
 {
 	CLEANUP(arena_release) struct arena a = ARENA_INIT;
@@ -87,6 +200,7 @@ int main(void)
 	ok(loop_new(&l, &err) == 0 && record_create(&r, l, help_dir(), "hide", NULL, NULL, NULL, &err) == 0, "a session");
 	record_on_output(r, gather, &tapped);
 	record_hide_tokens(r);
+	test_echo_at_once(r, &tapped); /* first: beginnings of known tokens wait, too */
 	CLEANUP(free_ptr) char *line = mem_printf("x=%s and more\n", token), *block = mem_printf("a\n%s\nb\n", key);
 	is_int((int64_t)wrong_splits(r, &tapped, line, "x=<secret:token-github-1> and more\n"), 0, "a token at every split");
 	is_int((int64_t)wrong_splits(r, &tapped, block, "a\n<secret:token-private-key-2>\nb\n"), 0, "a private key at every split");
@@ -95,6 +209,9 @@ int main(void)
 	       "also at the end of the action");
 	is_int((int64_t)shown_at_once(r, &tapped, block), (int64_t)strlen("a\n<secret:token-private-key-2>\nb\n"),
 	       "text after a private key does not wait for more");
+	help_loop = l;
+	test_typed_echo(r, &tapped);
+	test_typed_input(r);
 	json_t *b = json_object();
 	json_put_str(b, "text", line);
 	bool done = false;
