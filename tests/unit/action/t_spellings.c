@@ -17,9 +17,10 @@ static const char *const daily[] = {
 #include "spellings_daily.def"
 };
 
-static const char policy_text[] = "{\"name\":\"no-push\",\"verdict\":\"deny\",\"line\":1,\"cmd\":\"git push *\"},"
-				  "{\"name\":\"publish\",\"verdict\":\"ask\",\"line\":2,\"cmd\":[\"npm publish *\",\"docker push *\"]},"
-				  "{\"name\":\"apply\",\"verdict\":\"deny\",\"line\":3,\"cmd\":[\"terraform apply *\",\"rm -rf / *\"]}";
+static const char policy_text[] =
+	"{\"name\":\"no-push\",\"verdict\":\"deny\",\"line\":1,\"cmd\":\"git push *\"},"
+	"{\"name\":\"publish\",\"verdict\":\"ask\",\"line\":2,\"cmd\":[\"npm publish *\",\"docker push *\"]},"
+	"{\"name\":\"apply\",\"verdict\":\"deny\",\"line\":3,\"cmd\":[\"terraform apply *\",\"rm -rf / *\"]}";
 
 static void test_spellings(void)
 {
@@ -28,7 +29,8 @@ static void test_spellings(void)
 		CLEANUP(free_ptr) char *name = mem_strdup(runs[i]);
 		for (char *c = name; *c; c++)
 			*c = *c == '\n' ? ' ' : *c == '#' ? '_' : *c;
-		ok(strcmp(verdict_of(&p, 1, WALL_BOXED, "exec", runs[i]), "allow") != 0, "not allowed: %s", name);
+		ok(strcmp(verdict_of(&p, 1, WALL_BOXED, "exec", runs[i]), "allow") != 0,
+		   "not allowed: %s", name);
 	}
 	policy_free(&p);
 }
@@ -49,13 +51,19 @@ static void test_harmless(const char *const *list, size_t nr)
 /* A rule "git push*" is for what follows, too; an allow stays as narrow as it is written. */
 static void test_open_end(void)
 {
-	struct policy *p = rules("f", "allow", "{\"name\":\"a\",\"verdict\":\"deny\",\"line\":1,\"cmd\":\"git push*\"}");
-	is_str(verdict_of(&p, 1, WALL_BOXED, "exec", "git push"), "deny", "git push* denies git push");
-	is_str(verdict_of(&p, 1, WALL_BOXED, "exec", "git push origin main"), "deny", "with arguments");
+	struct policy *p =
+		rules("f", "allow",
+		      "{\"name\":\"a\",\"verdict\":\"deny\",\"line\":1,\"cmd\":\"git push*\"}");
+	is_str(verdict_of(&p, 1, WALL_BOXED, "exec", "git push"), "deny",
+	       "git push* denies git push");
+	is_str(verdict_of(&p, 1, WALL_BOXED, "exec", "git push origin main"), "deny",
+	       "with arguments");
 	is_str(verdict_of(&p, 1, WALL_BOXED, "exec", "git status"), "allow", "and nothing else");
 	policy_free(&p);
-	p = rules("f", "ask", "{\"name\":\"a\",\"verdict\":\"allow\",\"line\":1,\"cmd\":\"git push*\"}");
-	is_str(verdict_of(&p, 1, WALL_BOXED, "exec", "git push origin"), "ask", "an allow does not grow");
+	p = rules("f", "ask",
+		  "{\"name\":\"a\",\"verdict\":\"allow\",\"line\":1,\"cmd\":\"git push*\"}");
+	is_str(verdict_of(&p, 1, WALL_BOXED, "exec", "git push origin"), "ask",
+	       "an allow does not grow");
 	policy_free(&p);
 }
 

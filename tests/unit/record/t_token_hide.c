@@ -4,7 +4,8 @@
 #include "record_help.h"
 
 static const char token[] = "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";
-static const char key[] = "-----BEGIN RSA PRIVATE KEY-----\nMIIEvQIBADANBgkqhkiG9w0BAQ\n-----END RSA PRIVATE KEY-----";
+static const char key[] =
+	"-----BEGIN RSA PRIVATE KEY-----\nMIIEvQIBADANBgkqhkiG9w0BAQ\n-----END RSA PRIVATE KEY-----";
 
 static struct loop *help_loop;
 
@@ -21,7 +22,8 @@ static void gather(void *self, uint64_t action, enum record_stream s, const void
 }
 
 /* The text that is recorded when <text> comes in two pieces, or byte by byte (@at past its end). */
-static void write_split(struct record *r, uint64_t action, enum record_stream s, const char *text, size_t at)
+static void write_split(struct record *r, uint64_t action, enum record_stream s, const char *text,
+			size_t at)
 {
 	size_t len = strlen(text);
 	if (at <= len) {
@@ -85,7 +87,9 @@ static void test_typed_echo(struct record *r, struct buf *tapped)
 	}
 	keys[nr++] = "\r\n";
 	type_keys(r, tapped, keys, nr);
-	ok(!strstr(buf_cstr(tapped), token + 4) && strstr(buf_cstr(tapped), "<secret:token-github-1>\r\n"), "its echo: %s", buf_cstr(tapped));
+	ok(!strstr(buf_cstr(tapped), token + 4) &&
+		   strstr(buf_cstr(tapped), "<secret:token-github-1>\r\n"),
+	   "its echo: %s", buf_cstr(tapped));
 	static char wrapped[4];
 	snprintf(wrapped, sizeof wrapped, "%c \r", token[20]);
 	keys[20] = wrapped; /* the right margin, as readline writes it */
@@ -93,7 +97,8 @@ static void test_typed_echo(struct record *r, struct buf *tapped)
 	snprintf(colored, sizeof colored, "\033[27m%c", token[30]);
 	keys[30] = colored;
 	type_keys(r, tapped, keys, nr);
-	ok(!strstr(buf_cstr(tapped), "RTS") && !strstr(buf_cstr(tapped), "ncsn") && strstr(buf_cstr(tapped), "<secret:token-github-1>\r\n"),
+	ok(!strstr(buf_cstr(tapped), "RTS") && !strstr(buf_cstr(tapped), "ncsn") &&
+		   strstr(buf_cstr(tapped), "<secret:token-github-1>\r\n"),
 	   "over a margin and with colors: %s", buf_cstr(tapped));
 }
 
@@ -115,7 +120,8 @@ static void test_echo_at_once(struct record *r, struct buf *tapped)
 	ok(late <= 3, "and %zu keys wait for the next one", late);
 }
 
-static void record_typed_json(struct record *r, uint64_t action, const char *bytes, size_t len, json_t *body)
+static void record_typed_json(struct record *r, uint64_t action, const char *bytes, size_t len,
+			      json_t *body)
 {
 	CLEANUP(buf_release) struct buf clean = BUF_INIT;
 	int64_t held = record_typed_input(r, action, bytes, len, &clean);
@@ -125,7 +131,8 @@ static void record_typed_json(struct record *r, uint64_t action, const char *byt
 }
 
 /* The events of text that is typed in pieces of @step bytes, joined. */
-static size_t typed_events(struct record *r, struct session **s, const char *text, size_t step, struct buf *out)
+static size_t typed_events(struct record *r, struct session **s, const char *text, size_t step,
+			   struct buf *out)
 {
 	CLEANUP(arena_release) struct arena a = ARENA_INIT;
 	struct err err = ERR_INIT;
@@ -136,7 +143,8 @@ static size_t typed_events(struct record *r, struct session **s, const char *tex
 	uint64_t action = record_append_json(r, 100, 1, 5, 6, 0, b), last = action;
 	for (size_t i = 0; i < strlen(text); i += step) {
 		json_t *body = json_object();
-		record_typed_json(r, action, text + i, strlen(text + i) < step ? strlen(text + i) : step, body);
+		record_typed_json(r, action, text + i,
+				  strlen(text + i) < step ? strlen(text + i) : step, body);
 		record_append_json(r, EV_PROC_STDIN, action, 1, 5, action, body);
 	}
 	record_output_end(r, action);
@@ -165,12 +173,14 @@ static void test_typed_input(struct record *r)
 	for (size_t step = 1; step < 50; step += 24) {
 		CLEANUP(buf_release) struct buf got = BUF_INIT;
 		size_t events = typed_events(r, &s, line, step, &got);
-		ok(strcmp(buf_cstr(&got), "x=<secret:token-github-1>\r") == 0, "typed by %zu bytes: no event has it: %s", step, buf_cstr(&got));
+		ok(strcmp(buf_cstr(&got), "x=<secret:token-github-1>\r") == 0,
+		   "typed by %zu bytes: no event has it: %s", step, buf_cstr(&got));
 		ok(events >= strlen(line) / step, "each piece has its event (%zu)", events);
 	}
 	CLEANUP(buf_release) struct buf got = BUF_INIT;
 	typed_events(r, &s, "echo ghp_zQWB", 1, &got);
-	is_str(buf_cstr(&got), "echo ghp_zQWB", "a beginning without an end is recorded at the end");
+	is_str(buf_cstr(&got), "echo ghp_zQWB",
+	       "a beginning without an end is recorded at the end");
 }
 
 static size_t count_seen(struct session *s)
@@ -197,17 +207,26 @@ int main(void)
 	struct session *s = NULL;
 	CLEANUP(buf_release) struct buf tapped = BUF_INIT;
 	help_init();
-	ok(loop_new(&l, &err) == 0 && record_create(&r, l, help_dir(), "hide", NULL, NULL, NULL, &err) == 0, "a session");
+	ok(loop_new(&l, &err) == 0 &&
+		   record_create(&r, l, help_dir(), "hide", NULL, NULL, NULL, &err) == 0,
+	   "a session");
 	record_on_output(r, gather, &tapped);
 	record_hide_tokens(r);
 	test_echo_at_once(r, &tapped); /* first: beginnings of known tokens wait, too */
-	CLEANUP(free_ptr) char *line = mem_printf("x=%s and more\n", token), *block = mem_printf("a\n%s\nb\n", key);
-	is_int((int64_t)wrong_splits(r, &tapped, line, "x=<secret:token-github-1> and more\n"), 0, "a token at every split");
-	is_int((int64_t)wrong_splits(r, &tapped, block, "a\n<secret:token-private-key-2>\nb\n"), 0, "a private key at every split");
-	is_int((int64_t)wrong_splits(r, &tapped, "ghp_short sk-ant- $ ", "ghp_short sk-ant- $ "), 0, "beginnings that are none stay");
-	is_int((int64_t)wrong_splits(r, &tapped, "ends with sk-ant-api03-aK3p", "ends with sk-ant-api03-aK3p"), 0,
-	       "also at the end of the action");
-	is_int((int64_t)shown_at_once(r, &tapped, block), (int64_t)strlen("a\n<secret:token-private-key-2>\nb\n"),
+	CLEANUP(free_ptr)
+	char *line = mem_printf("x=%s and more\n", token),
+	     *block = mem_printf("a\n%s\nb\n", key);
+	is_int((int64_t)wrong_splits(r, &tapped, line, "x=<secret:token-github-1> and more\n"), 0,
+	       "a token at every split");
+	is_int((int64_t)wrong_splits(r, &tapped, block, "a\n<secret:token-private-key-2>\nb\n"), 0,
+	       "a private key at every split");
+	is_int((int64_t)wrong_splits(r, &tapped, "ghp_short sk-ant- $ ", "ghp_short sk-ant- $ "), 0,
+	       "beginnings that are none stay");
+	is_int((int64_t)wrong_splits(r, &tapped, "ends with sk-ant-api03-aK3p",
+				     "ends with sk-ant-api03-aK3p"),
+	       0, "also at the end of the action");
+	is_int((int64_t)shown_at_once(r, &tapped, block),
+	       (int64_t)strlen("a\n<secret:token-private-key-2>\nb\n"),
 	       "text after a private key does not wait for more");
 	help_loop = l;
 	test_typed_echo(r, &tapped);
