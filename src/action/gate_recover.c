@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "record/read/copied.h"
 
 struct open_action {
@@ -35,12 +36,22 @@ static void close_open(struct recovery *r, struct open_action *o)
 	memmove(o, o + 1, (size_t)(r->open + --r->nr - o) * sizeof(*o)); /* they stay in order */
 }
 
-static void see_waiver(struct gate *g, uint64_t seq, const json_t *body)
+/* What is left of a session approval is known by the wall clock only, but is never more than what
+ * was given. */
+static int64_t waiver_deadline(const struct event *ev, int64_t until_us)
+{
+	int64_t left = until_us - clock_wall_us(), whole = until_us - ev->ts_us;
+	left = left < whole ? left : whole;
+	return !until_us ? 0 : left > 0 ? clock_mono_us() + left : 1;
+}
+
+static void see_waiver(struct gate *g, const struct event *ev, const json_t *body)
 {
 	struct err ignored = ERR_INIT;
-	struct waiver w = { .seq = seq,
+	struct waiver w = { .seq = ev->seq,
 			    .agent = (uint64_t)json_int(body, "agent", 0),
 			    .until_us = json_int(body, "until_us", 0),
+			    .deadline_us = waiver_deadline(ev, json_int(body, "until_us", 0)),
 			    .uses = json_int(body, "uses", 0) };
 	const char *pattern = json_str(body, "pattern", "");
 	if (!action_kind_find(json_str(body, "kind", ""), &w.kind) ||
@@ -184,7 +195,7 @@ static void gate_recover_see(struct recovery *r, const struct event *ev)
 		body = json_parse(ev->body ? ev->body : "{}", ev->body ? ev->len : 2, "event",
 				  &ignored);
 		if (ev->kind == EV_POLICY_WAIVER)
-			see_waiver(r->gate, ev->seq, body);
+			see_waiver(r->gate, ev, body);
 		else if (ev->kind == EV_POLICY_WAIVER_END)
 			waiver_drop(r->gate, (uint64_t)json_int(body, "waiver", 0));
 		else

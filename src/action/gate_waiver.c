@@ -19,9 +19,11 @@ static void gate_waiver_add(struct action *a, const struct decide *d, enum actio
 	*w = (struct waiver){ .kind = kind,
 			      .agent = d->waiver_all ? 0 : a->spec.agent,
 			      .pattern = mem_strdup(pattern),
-			      .uses = d->waiver_uses,
-			      .until_us =
-				      d->waiver_for_us ? clock_wall_us() + d->waiver_for_us : 0 };
+			      .uses = d->waiver_uses };
+	if (d->waiver_for_us) {
+		w->until_us = clock_wall_us() + d->waiver_for_us;
+		w->deadline_us = clock_mono_us() + d->waiver_for_us;
+	}
 	CLEANUP(arena_release) struct arena mem = ARENA_INIT;
 	w->seq = record_ev_policy_waiver(
 		g->record,
@@ -54,7 +56,7 @@ static void gate_waiver_drop(struct gate *g, size_t i)
 void waivers_expire(struct gate *g)
 {
 	for (size_t i = g->nr_waivers; i-- > 0;)
-		if (g->waiver[i].until_us && g->waiver[i].until_us <= clock_wall_us())
+		if (g->waiver[i].deadline_us && g->waiver[i].deadline_us <= clock_mono_us())
 			gate_waiver_drop(g, i);
 }
 

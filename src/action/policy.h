@@ -136,8 +136,10 @@ struct waiver {
 	enum action_kind kind;
 	uint64_t agent;	  /* 0 = every agent */
 	char *pattern;	  /* owned by the holder of the waiver */
-	int64_t until_us; /* wall; 0 = as long as the session: the holder drops it then */
-	int64_t uses;	  /* how often it may still lift; 0 = any number: the holder counts */
+	int64_t until_us; /* wall, for users; 0 = as long as the session */
+	/* the same on the boot clock, which never jumps: the holder drops it then */
+	int64_t deadline_us;
+	int64_t uses; /* how often it may still lift; 0 = any number: the holder counts */
 };
 /* The word of a rule that such a pattern stands behind: cmd, path, host or tool. Static. */
 const char *waiver_key(enum action_kind kind);

@@ -363,7 +363,7 @@ enum store_rc store_checkpoint(struct store *s)
 	bind_bytes(st, 4, s->key, sizeof(s->key));
 	bind_bytes(st, 5, sig, sizeof(sig));
 	s->now.signed_seq = s->now.seq;
-	s->now.signed_us = ts_us;
+	s->now.signed_us = clock_mono_us();
 	anchor_line(&s->anchor, s->uuid, s->now.seq, &s->now.chain, ts_us, s->key, sig);
 	return store_run(s, SQL_CHECKPOINT);
 }
@@ -388,7 +388,7 @@ enum store_rc store_commit(struct store *s, bool full)
 {
 	/* signed: every 1,000 events, but in a flood not more often than four times a second */
 	bool due = s->now.seq - s->now.signed_seq >= 1000 &&
-		   clock_wall_us() - s->now.signed_us >= 250000;
+		   clock_mono_us() - s->now.signed_us >= 250000;
 	enum store_rc rc = due ? store_checkpoint(s) : STORE_OK;
 	full |= s->anchor.len > 0; /* what an anchor names must be durable */
 	if (rc == STORE_OK && full && sqlite3_total_changes64(s->db) == s->changes)

@@ -150,7 +150,7 @@ int store_create(struct store **out, const char *path, const char *id, const uin
 	    store_prepare(s, err) < 0)
 		return -1;
 	chain_start(s->uuid, s->key, &s->now.chain);
-	s->now.signed_us = clock_wall_us();
+	s->now.signed_us = clock_mono_us();
 	*out = take(&s);
 	return 0;
 }

@@ -31,7 +31,7 @@ struct store_count {
 	struct hash chain;
 	uint64_t seq, segment;
 	uint64_t signed_seq;
-	int64_t signed_us;
+	int64_t signed_us; /* on the boot clock */
 };
 
 enum { STORE_BUSY_MS = 250 }; /* how long a statement waits for another process's lock */
