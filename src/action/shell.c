@@ -222,7 +222,7 @@ static struct shell_part *new_looked(struct reader *r, unsigned flags)
 	size_t index;
 	struct shell_part *part = new_raw(r, &index);
 	if (part)
-		part->flags = SHELL_LOOKED | flags;
+		part->flags = SHELL_LOOKED | SHELL_GUESS | flags;
 	return part;
 }
 

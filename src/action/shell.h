@@ -45,6 +45,8 @@ enum shell_flags {
 	/* it may run what its words say: the words of a rule that appear in it in order ask */
 	SHELL_LOOSE = 1 << 3,
 	SHELL_SETS = 1 << 4, /* it sets such a variable itself: the same holds for the value */
+	/* no command of the line, but words of several, or a guess: nothing to propose */
+	SHELL_GUESS = 1 << 5,
 };
 
 struct shell_part {

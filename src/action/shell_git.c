@@ -153,7 +153,8 @@ static bool git_defines(const char *verb)
 /* `git p` may be an alias for anything: the configuration isn't read here. */
 static void add_git_alias(struct shell *s, const struct shell_part *p, size_t i)
 {
-	struct shell_part alias = { .flags = (p->flags & SHELL_REACHES) | SHELL_LOOKED };
+	struct shell_part alias = { .flags = (p->flags & SHELL_REACHES) | SHELL_LOOKED |
+					     SHELL_GUESS };
 	struct shell_word git = shell_word_of("git"), unknown = shell_word_unknown("[alias]");
 	static const char letters[] =
 		"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-";
@@ -190,7 +191,7 @@ static bool git_setting_tame(const struct shell_word *w)
 /* git -c KEY=VALUE: a part of its own, so that the words behind it do not count. */
 static void add_git_setting(struct shell *s, const struct shell_word *setting)
 {
-	struct shell_part p = { .flags = SHELL_LOOKED | SHELL_LOOSE };
+	struct shell_part p = { .flags = SHELL_LOOKED | SHELL_LOOSE | SHELL_GUESS };
 	struct shell_word git = shell_word_of("git");
 	if (git_setting_tame(setting))
 		return;

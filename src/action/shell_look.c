@@ -434,7 +434,7 @@ static void look_at_builtin(struct shell *s, struct shell_part *p, const char *n
 static void look_into_debugger(struct shell *s, struct shell_part *p, int depth)
 {
 	struct shell_part turned = { .flags = (p->flags & SHELL_REACHES) | SHELL_LOOKED |
-					      SHELL_LOOSE };
+					      SHELL_LOOSE | SHELL_GUESS };
 	shell_part_push(&turned, &p->word[p->nr_words - 1]);
 	for (size_t i = 1; i < p->nr_words; i++)
 		shell_part_push(&turned, &p->word[i]);

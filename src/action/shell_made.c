@@ -258,8 +258,8 @@ static void add_unless_empty(struct shell *s, struct shell_part *p)
 
 static void add_made(struct shell *s, size_t nr)
 {
-	struct shell_part texts = { .flags = SHELL_LOOKED | SHELL_LOOSE };
-	struct shell_part joined = { .flags = SHELL_LOOKED | SHELL_LOOSE };
+	struct shell_part texts = { .flags = SHELL_LOOKED | SHELL_LOOSE | SHELL_GUESS };
+	struct shell_part joined = { .flags = SHELL_LOOKED | SHELL_LOOSE | SHELL_GUESS };
 	for (size_t i = 0; i < nr; i++) {
 		if (!holds_text(&s->part[i]))
 			continue;

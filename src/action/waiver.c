@@ -190,7 +190,7 @@ static void propose_words(json_t *list, enum action_kind kind, const struct shel
 	CLEANUP(buf_release) struct buf b = BUF_INIT;
 	size_t nr = p->nr_words;
 	bool whole = true;
-	if (!nr || p->word[0].dynamic || p->flags & SHELL_REACHES)
+	if (!nr || p->word[0].dynamic || p->flags & (SHELL_REACHES | SHELL_GUESS))
 		return;
 	for (size_t i = 0; whole && i < nr; i++)
 		whole = waiver_put_word(&b, &p->word[i]);
