@@ -127,9 +127,10 @@ static void super_on_state(void *self, enum record_state state, const char *why)
 	own->record_why = why ? mem_strdup(why) : NULL;
 	super_changed(s);
 	if (state == RECORD_DEAD) {
+		fprintf(stderr, "sandglass: %s: %s\n", record_id(s->record),
+			why ? why : "can't write the session file");
 		boxes_freeze(s->boxes, 0, true, s->start_seq);
-		super_end(s, EXIT_DAMAGED, "can't write the session file: %s",
-			  why ? why : "I/O error");
+		super_end(s, EXIT_DAMAGED, "%s", why ? why : "can't write the session file");
 	}
 }
 

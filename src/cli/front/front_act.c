@@ -17,6 +17,7 @@ struct hands {
 	char *socket;
 	struct waiting *waiting;
 	bool look_only, watch, gone;
+	struct err why; /* it has gone */
 };
 
 static void front_act_on_reply(void *self, uint64_t id, const json_t *result, const struct err *err)
@@ -34,7 +35,14 @@ static void front_act_on_reply(void *self, uint64_t id, const json_t *result, co
 	}
 }
 
-static const struct control_client_ops front_act_ops = { .reply = front_act_on_reply };
+static void front_act_on_closed(void *self, const struct err *err)
+{
+	struct hands *h = self;
+	h->why = *err;
+}
+
+static const struct control_client_ops front_act_ops = { .reply = front_act_on_reply,
+							 .closed = front_act_on_closed };
 
 enum { AGAIN_MS = 200 }; /* a screen waits for it */
 
@@ -134,6 +142,11 @@ const char *hands_role(const struct hands *h)
 const char *hands_path(const struct hands *h)
 {
 	return json_str(control_client_welcome(h->c), "path", "");
+}
+
+const char *hands_why(const struct hands *h)
+{
+	return h->why.text;
 }
 
 int hands_fd(const struct hands *h)

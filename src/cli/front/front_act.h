@@ -16,7 +16,8 @@ struct act hands_act(struct hands *h); /* borrows @h; read-only for NULL and for
 const char *hands_role(const struct hands *h);
 const char *hands_path(const struct hands *h); /* of the session file; borrows */
 int hands_fd(const struct hands *h);
-bool hands_pump(void *h); /* false: the supervisor has gone */
+bool hands_pump(void *h);		      /* false: the supervisor has gone */
+const char *hands_why(const struct hands *h); /* as it said when it went; "": nothing. Borrows */
 bool hands_wants_write(void *h);
 /* console_source.again: once the supervisor has gone, whether another one answers at the same
  * socket by now; then these are its hands. */

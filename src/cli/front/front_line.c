@@ -23,6 +23,7 @@ struct line_mode {
 	struct session *s;
 	const struct front_opts *fo;
 	struct hands *hands;
+	char *parted;	/* the supervisor's last words; NULL until it has gone, owned */
 	struct act act; /* its hands; empty once they are gone */
 	struct line *line;
 	struct feed *feed; /* looks for the end, and for what waits when nobody is there */
@@ -277,6 +278,33 @@ static void read_typed(struct line_mode *m)
 	}
 }
 
+/* Reads what the supervisor has sent. */
+static void front_line_pump(struct line_mode *m)
+{
+	if (!m->hands || hands_pump(m->hands))
+		return;
+	m->parted = mem_strdup(hands_why(m->hands));
+	hands_free(&m->hands);
+	m->act = (struct act){ 0 };
+}
+
+/* The session has no end in its recording. */
+static int front_line_lost(struct line_mode *m, struct err *err)
+{
+	/* its last words come with the end of the connection */
+	for (int i = 0; m->hands && i < 10; i++) {
+		struct pollfd p = { .fd = hands_fd(m->hands), .events = POLLIN };
+		poll(&p, 1, LOOK_MS);
+		front_line_pump(m);
+	}
+	bool told = m->parted && *m->parted && strcmp(m->parted, "session ended") != 0 &&
+		    strcmp(m->parted, "the supervisor has ended") != 0;
+	return err_set(err, ERR_CLOSED,
+		       "the supervisor of %s has ended%s%s; the recording is complete up to #%llu",
+		       session_id(m->s), told ? ": " : "", told ? m->parted : "",
+		       (unsigned long long)session_head(m->s));
+}
+
 static void front_line_wait_for_more(struct line_mode *m)
 {
 	struct pollfd p[2] = { { .fd = hands_fd(m->hands), .events = POLLIN },
@@ -284,10 +312,7 @@ static void front_line_wait_for_more(struct line_mode *m)
 	if (m->hands && hands_wants_write(m->hands))
 		p[0].events |= POLLOUT;
 	poll(p, 2, LOOK_MS);
-	if (m->hands && !hands_pump(m->hands)) {
-		hands_free(&m->hands);
-		m->act = (struct act){ 0 };
-	}
+	front_line_pump(m);
 	if (p[1].revents)
 		read_typed(m);
 }
@@ -320,10 +345,7 @@ static int front_line_stay(struct line_mode *m, struct err *err)
 		if (m->ended || m->left)
 			return asked;
 		if (!session_live(m->s) && front_line_look(m, err) == 0 && !m->ended)
-			return err_set(
-				err, ERR_CLOSED,
-				"the supervisor of %s has ended; the recording is complete up to #%llu",
-				session_id(m->s), (unsigned long long)session_head(m->s));
+			return front_line_lost(m, err);
 		if (front_line_interrupted > asked && m->fo->visit) {
 			m->left = true;
 			return front_line_interrupted;
@@ -392,6 +414,7 @@ int front_line(struct cmd_ctx *ctx, struct session *s, const char *socket,
 	source_close(&src);
 	hands_free(&m.hands);
 	buf_release(&m.typed);
+	free(m.parted);
 	if (asked < 0)
 		return cmd_fail_as(ctx, EXIT_UNSUCCESSFUL, &err);
 	if (m.left && !m.ended && !ctx->quiet && session_live(s))
