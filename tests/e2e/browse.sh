@@ -19,6 +19,7 @@ echo 'require("sandglass").sleep(600)' >live.lua
 "$sg" run done.lua --no-tui --name done </dev/null >"$t/out" 2>&1
 is $? 0 'one session has ended'
 "$sg" run bad.lua --no-tui --name bad </dev/null >"$t/out" 2>&1
+touch -d '+1 minute' "$t"/sessions/*-done-*.glass # a merge writes to it later: its start counts
 live=$("$sg" run -d live.lua --name live </dev/null 2>&1 | grep -oE 's-[0-9a-z]+' | head -1)
 tm -f /dev/null new-session -d -s a -x 80 -y 24 "LC_ALL=C.UTF-8 $sg; echo left; exec sleep 60"
 wait_for 10 shows '3 sessions$'

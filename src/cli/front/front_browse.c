@@ -100,6 +100,7 @@ static int browse_newer(const void *a, const void *b)
 	return by_time ? by_time : (x->file > y->file) - (x->file < y->file);
 }
 
+enum { STARTS_MOST = 128 };  /* sessions outside the catalog whose start is read for the order */
 enum { CARRIED_MOST = 400 }; /* rows that are not in the catalog and were looked at */
 
 static size_t browse_list(void *self)
@@ -129,9 +130,13 @@ static size_t browse_list(void *self)
 				f->row[f->nr++].file = &f->files.item[i];
 				live += pass == 0;
 			}
+	size_t looked = 0;
 	for (size_t i = live; i < f->nr; i++) {
 		const struct shard_session *in = catalog_find(f->catalog, f->row[i].file);
 		f->row[i].begun_us = in ? in->begun_us : f->row[i].file->mtime_us;
+		/* a merge or an undo writes to a session long after its start */
+		if (!in && looked++ < STARTS_MOST)
+			f->row[i].begun_us = digest_begun(f->catalog, f->row[i].file);
 	}
 	size_t known = 0;
 	for (size_t i = 0; i < old.nr; i++) {
