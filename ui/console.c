@@ -336,6 +336,21 @@ static void block_signals(struct console *c)
 		sigdelset(&c->outside, waited[i]);
 }
 
+/* Of the agent of the event that the cursor is on, else of the first. An event of the session alone
+ * has no agent's screen: the fleet stays. */
+static void open_first_view(struct console *c, const struct console_opts *o)
+{
+	CLEANUP(arena_release) struct arena a = ARENA_INIT;
+	struct source *s = c->src[0];
+	struct event ev;
+	struct err none = ERR_INIT;
+	uint64_t agent = s->model.nr_agents ? s->model.agent[0].id : 0;
+	if (o->at && session_event(s->session, o->at, &ev, &a, &none) == 0)
+		agent = ev.kind == EV_AGENT_START ? ev.seq : ev.agent;
+	if (agent || strcmp(o->view, "agent") != 0)
+		ui_open(&c->ui, o->view, &(struct subject){ .agent = agent });
+}
+
 int console_main(const struct console_opts *o, struct err *err)
 {
 	struct console c = { .o = o, .dirty = true };
@@ -379,10 +394,7 @@ int console_main(const struct console_opts *o, struct err *err)
 			ui_begin_browse(&c.ui, o->browse);
 		theme_setup_theme(&c.ui, o);
 		if (o->view && strcmp(o->view, "fleet") != 0)
-			ui_open(&c.ui, o->view,
-				&(struct subject){ .agent = c.src[0]->model.nr_agents
-								    ? c.src[0]->model.agent[0].id
-								    : 0 });
+			open_first_view(&c, o);
 		theme_setup_keys(&c.ui, o);
 		rc = console_loop(&c);
 		if (rc == 0 && c.ui.stopped)

@@ -215,6 +215,8 @@ int replay_at(struct cmd_ctx *ctx, const char *path, uint64_t seq)
 	strv_push(&argv, "sandglass-replay");
 	strv_push(&argv, "--at");
 	strv_push(&argv, at);
+	strv_push(&argv, "--view");
+	strv_push(&argv, "agent");
 	if (ctx->no_tui)
 		strv_push(&argv, "--no-tui");
 	if (ctx->json)

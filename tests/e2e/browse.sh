@@ -63,6 +63,20 @@ keys Enter
 wait_for 10 shows '^.*90[0-9] hits$'
 ok $? 'many hits at once: none is lost'
 "$sg" prune --yes many >"$t/out" 2>&1
+echo 'return { { say = "needle-two" } }' >turns.lua
+echo 'require("sandglass").agent.run { name = "first", task = "x", model = "scripted:turns.lua" }
+require("sandglass").agent.run { name = "second", task = "needle-three", model = "scripted:turns.lua" }' >agents.lua
+"$sg" run agents.lua --no-tui --name agents </dev/null >"$t/out" 2>&1
+keys q /
+keys -l needle-three
+keys Enter
+wait_for 10 shows '1 hit$'
+keys Enter
+wait_for 10 shows '^ sandglass s-[0-9a-z]+ / second'
+ok $? 'a hit of an agent opens its screen'
+"$sg" prune --yes agents >"$t/out" 2>&1
+keys q q
+wait_for 10 shows '1 hit$'
 keys q /
 keys -l needle-one
 keys Enter

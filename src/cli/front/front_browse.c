@@ -313,8 +313,8 @@ static int browse_show(void *self, const char *id, uint64_t seq, struct err *err
 		sigprocmask(SIG_SETMASK, &none, NULL);
 		setenv("SANDGLASS_SESSIONS", f->ctx->sessions, 1);
 		if (seq)
-			execl("/proc/self/exe", "sandglass", "replay", "--at", at, "--", id,
-			      (char *)NULL);
+			execl("/proc/self/exe", "sandglass", "replay", "--at", at, "--view",
+			      "agent", "--", id, (char *)NULL);
 		else
 			execl("/proc/self/exe", "sandglass", live ? "attach" : "replay", "--", id,
 			      (char *)NULL);
