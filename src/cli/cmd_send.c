@@ -306,6 +306,30 @@ static int take_label(struct cmd_ctx *ctx, struct aim *a, struct err *err)
 	return 0;
 }
 
+/* Read back from the recording. */
+static void tell_labels(struct cmd_ctx *ctx, const char *id)
+{
+	CLEANUP(free_ptr) char *path = NULL;
+	CLEANUP(buf_release) struct buf line = BUF_INIT;
+	struct session *s = NULL;
+	struct err none = ERR_INIT;
+	const char *name;
+	json_t *value;
+	if (session_find(ctx->sessions, id, &path, &none) < 0 || session_open(&s, path, &none) < 0)
+		return;
+	CLEANUP(json_release) json_t *labels = session_labels(s, &none);
+	json_object_foreach(labels, name, value)
+	{
+		const char *text = json_string_value(value);
+		buf_printf(&line, " %s%s%s", name, text && *text ? "=" : "", text ? text : "");
+	}
+	session_close(&s);
+	fprintf(ctx->out, "%s:", id);
+	cmd_print_safe(ctx->out, line.len ? buf_cstr(&line) : " no labels",
+		       line.len ? line.len : strlen(" no labels"), false);
+	fputc('\n', ctx->out);
+}
+
 static bool cmd_send_sure(struct cmd_ctx *ctx)
 {
 	char line[16];
@@ -397,6 +421,8 @@ int cmd_send(struct cmd_ctx *ctx)
 			       : offline_edit_undo(ctx, a.path);
 	else
 		status = send_live(ctx, &a);
+	if (label && status == EXIT_DONE && !ctx->json && !ctx->quiet)
+		tell_labels(ctx, a.session);
 	aim_release(&a);
 	return status;
 }

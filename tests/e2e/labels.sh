@@ -34,6 +34,7 @@ took() { "$sg" report --json | python3 -c 'import json, sys; print(*[x["took_us"
 before=$(took)
 "$sg" label three nightly=1 'note=two words' >"$t/out" 2>&1
 is $? 0 'labels of an ended session'
+like "$(cat "$t/out")" '^s-[a-z0-9]+:.* note=two words' 'label prints the labels of the session'
 is "$(labels three)" '{"nightly": "1", "note": "two words"}' 'are there at once'
 is "$(took)" "${before:-none}" 'report: the session took as long as before'
 "$sg" label three nightly- --json >"$t/out" 2>&1
