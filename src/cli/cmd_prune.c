@@ -305,7 +305,7 @@ static void list_chosen(struct prune *p)
 	for (size_t i = 0; i < p->files.nr; i++)
 		if (p->chosen[i])
 			cmd_prune_print_one(p, i, "would remove");
-	print_total(p, "in all", p->nr, p->bytes);
+	print_total(p, "total:", p->nr, p->bytes);
 	fflush(p->ctx->out);
 	if (p->unmerged && !p->ctx->quiet && p->nr == 1)
 		fputs("sandglass: prune: it has unmerged work; 'sandglass sandbox ls' names it\n",

@@ -69,7 +69,7 @@ static struct rule *cmd_report_rule_of(struct figures *f, const char *name)
 /* One action that was held, and what became of it. */
 static void cmd_report_count(struct figures *f, const json_t *held)
 {
-	struct rule *r = cmd_report_rule_of(f, json_str(held, "rule", "(hold or default)"));
+	struct rule *r = cmd_report_rule_of(f, json_str(held, "rule", "(breakpoint, default)"));
 	const char *d = json_str(held, "decision", "");
 	r->asked++;
 	if (strcmp(json_str(held, "by", ""), "human") != 0)

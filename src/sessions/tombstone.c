@@ -140,7 +140,7 @@ bool tombstone_find(const char *dir, const char *text, struct err *err)
 		return false;
 	const char *why = json_str(w.found, "why", "");
 	err_set(err, ERR_NOENT,
-		"session %s (%s) was removed on %.10s by %s%s%s: 'sandglass prune --removed' lists what was",
+		"session %s (%s) was removed on %.10s by %s%s%s: 'sandglass prune --removed' lists removed sessions",
 		json_str(w.found, "session", "?"), json_str(w.found, "name", ""),
 		json_str(w.found, "removed", "?"), json_str(w.found, "by", "?"), *why ? ", " : "",
 		why);

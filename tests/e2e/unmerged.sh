@@ -81,7 +81,7 @@ out=$("$sg" run --no-tui "$t/work.lua" -- --repo "$repo" 2>&1 </dev/null)
 id=$(printf '%s' "$out" | grep -o 'merge s-[a-z0-9]*' | head -1 | cut -d' ' -f2)
 like "$("$sg" prune "$id" 2>&1 </dev/null)" "unmerged work" "prune says so before it removes"
 out=$("$sg" prune "$id" 2>&1 </dev/null | sed 's/[0-9.]* [KM]iB/SIZE/')
-is "$(echo "$out" | head -2 | cut -c1-12 | xargs -d '\n')" "would remove in all 1 ses" "the totals follow the sessions"
+is "$(echo "$out" | head -2 | cut -c1-12 | xargs -d '\n')" "would remove total: 1 ses" "the totals follow the sessions"
 like "$out" "^would remove $id  SIZE  .*[1-9] files? not merged" "and how much of it nobody has merged"
 like "$("$sg" prune --older-than 0s --keep 0 --merged --yes 2>&1 </dev/null; "$sg" ls)" "$id" "prune --merged leaves it"
 "$sg" prune "$id" --yes >"$t/out" 2>&1
