@@ -219,7 +219,7 @@ static void print_session(struct cmd_ctx *ctx, struct session *s, const struct c
 		   (unsigned long long)c->snapshots, c->snapshots == 1 ? "snapshot" : "snapshots");
 	cmd_show_line(ctx, "events", buf_cstr(&b));
 	print_names(ctx, "agents", c->agents);
-	print_names(ctx, "boxes", c->boxes);
+	print_names(ctx, "sandboxes", c->boxes);
 	for (size_t i = 0; i < json_array_size(c->warnings); i++)
 		cmd_show_line(ctx, i ? "" : "warnings",
 			      json_str(json_array_get(c->warnings, i), "text", ""));
@@ -366,7 +366,7 @@ static void print_event(struct cmd_ctx *ctx, struct session *s, const struct eve
 	if (ev->agent)
 		cmd_show_line(ctx, "agent", agent_name(&names, s, ev->agent));
 	id_line(ctx, "action", ev->action);
-	id_line(ctx, "box", ev->box);
+	id_line(ctx, "sandbox", ev->box);
 	id_line(ctx, "cause", ev->cause);
 	describe_event(ev, &text);
 	if (session_put_back(s, ev->seq, &back, &person))

@@ -12,9 +12,9 @@
 
 static const struct {
 	const char *key, *name;
-} cmd_show_time_parts[] = { { "gate_us", "gate" },   { "people_us", "people" },
+} cmd_show_time_parts[] = { { "gate_us", "policy" }, { "people_us", "approval" },
 			    { "queue_us", "queue" }, { "disk_us", "disk" },
-			    { "out_us", "out" },     { "box_us", "in box" },
+			    { "out_us", "out" },     { "box_us", "in sandbox" },
 			    { "back_us", "back" } };
 
 static void cmd_show_time_part(struct buf *out, const char *name, int64_t us)
@@ -87,7 +87,7 @@ void show_times_line(const struct show_times *t, struct buf *out)
 		int64_t us = whole ? t->dur_us : json_int(t->times, cmd_show_time_parts[i].key, 0);
 		if (us > 0)
 			cmd_show_time_part(out,
-					   whole ? (model ? "model" : "in box")
+					   whole ? (model ? "model" : "in sandbox")
 						 : cmd_show_time_parts[i].name,
 					   us);
 	}

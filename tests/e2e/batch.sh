@@ -47,7 +47,7 @@ like "$(cat out)" 'input firstthe rest$' 'its input is theirs, in turn'
 like "$(cat out)" 'beside truetrue$' 'parallel: a command does not wait for one that runs'
 id=$("$sg" events --json | grep '"kind":"action.requested"' | head -1 | grep -oE '"seq":[0-9]+' | cut -d: -f2)
 is "$("$sg" out "#$id" --stdout --raw | head -c 14)" "$(printf 'one\nno end1\n2\n')" 'the separators are not recorded'
-like "$("$sg" show "#$id" | tail -3)" '^time +gate .*disk .*in box ' 'show: where its time went'
+like "$("$sg" show "#$id" | tail -3)" '^time +policy .*disk .*in sandbox ' 'show: where its time went'
 like "$("$sg" show --time)" '^box +#+ ' 'show --time: bars'
 like "$("$sg" show --time --json)" '"actions":[0-9]+,.*"model_us":0,"box_us":[1-9]' 'and as JSON'
 # --- the box dies ---
