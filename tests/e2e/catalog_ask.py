@@ -39,8 +39,9 @@ def question():
     if kind < 0.87:
         return ["ls", "--all", "--json", "--filter", text]
     words = chance.choice([["ls", "--all", "--json"], ["report", "--json"], ["policy", "mine", "--json"],
-                          ["policy", "past", POLICY, "--json"], ["policy", "past", POLICY], ["policy", "past", POLICY, "-q"],
-                          ["compare", "--json", "--since", "2025-11-21"]])
+                          ["policy", "past", POLICY, "--json"], ["policy", "past", POLICY], ["policy", "past", POLICY, "-q"]])
+    if kind < 0.91:
+        words = ["compare", "--json", "--since", "2025-11-21"]
     if chance.random() < 0.7:
         words += chance.choice([["--agent", "ada"], ["--model", "cripte"], ["--repo", "x"], ["--since", "1h"], ["--until", "2025-11-22"],
                                 ["--since", "2025-11-21T14:40", "--agent", "brook"]])
