@@ -1,4 +1,4 @@
--- Kubernetes: a pod per box, in a cluster of yours
+-- Kubernetes: a pod per sandbox, in a cluster of yours
 -- The plain API: pods, and their exec over a WebSocket (v5.channel.k8s.io, else v4). KUBERNETES_API_URL names the API server,
 -- KUBERNETES_TOKEN a token that may create, get, list and delete pods, pods/exec and networkpolicies. The cluster's own CA goes into
 -- SSL_CERT_FILE. With neither of the two, the kubeconfig is used ($KUBECONFIG, ~/.kube/config) as kubectl, which has to be there, uses it:

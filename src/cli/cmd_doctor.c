@@ -63,11 +63,11 @@ static void cmd_doctor_say(struct doctor *d, const char *name, enum found found,
 	if (good && d->ctx->quiet)
 		return;
 	cmd_safe(&b, value, strlen(value), false);
-	fprintf(d->ctx->out, "%-4s  %-18s %s\n", signs[found], name, buf_cstr(&b));
+	fprintf(d->ctx->out, "%-4s  %-20s %s\n", signs[found], name, buf_cstr(&b));
 	if (fix && *fix && !good) {
 		buf_reset(&b);
 		cmd_safe(&b, fix, strlen(fix), false);
-		fprintf(d->ctx->out, "      %-18s repair: %s\n", "", buf_cstr(&b));
+		fprintf(d->ctx->out, "      %-20s repair: %s\n", "", buf_cstr(&b));
 	}
 }
 

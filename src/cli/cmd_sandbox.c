@@ -486,7 +486,7 @@ int cmd_sandbox(struct cmd_ctx *ctx)
 		if (strcmp(verb[i].name, word) != 0)
 			continue;
 		if (nr < verb[i].min || nr > verb[i].max)
-			return cmd_usage(ctx, "it is: sandglass sandbox %s%s%s", word,
+			return cmd_usage(ctx, "expected: sandglass sandbox %s%s%s", word,
 					 *verb[i].words ? " " : "", verb[i].words);
 		if (ctx->line->rest.nr && strcmp(word, "exec") != 0)
 			return cmd_usage(ctx, "%s: unexpected arguments after --", word);

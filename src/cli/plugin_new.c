@@ -39,7 +39,7 @@ int plugin_new(struct cmd_ctx *ctx)
 		cmd_json(ctx, json_pack("{s:s,s:s}", "wrote", path, "kind", kind));
 	else if (!ctx->quiet)
 		fprintf(ctx->out,
-			"wrote %s; its comments say what to change, 'sandglass help plugins' all that can be said. Then: sandglass plugin %s %s\n",
+			"wrote %s; its comments say what to change ('help plugins': all fields)\ntest it: sandglass plugin %s %s\n",
 			path, plugin_new_starts[i].then, path);
 	return EXIT_DONE;
 }

@@ -48,6 +48,8 @@ like "$("$sg" events "$f")" 'interrupted.*copied while it ran' "what ran when it
 "$sg" fork "$id#$((last + 500))" </dev/null >out 2>&1
 is $? 2 "an event that is not there"
 like "$(cat out)" "has no event" "is told"
+"$sg" fork "$id#1" -d </dev/null >out 2>&1
+is "$? $(grep -c "script of session $id starts at #" out)" '2 1' "an event before the script, with the first possible one"
 "$sg" fork "$id" </dev/null >out 2>&1
 is $? 2 "no event"
 like "$(cat out)" 'missing event' "is told"

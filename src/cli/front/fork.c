@@ -13,6 +13,30 @@
 #include "record/read/settled.h"
 #include "record/record.h"
 
+/* The first event after which the script runs; 0: it never did. */
+static uint64_t script_begins(struct session *s, struct err *err)
+{
+	CLEANUP(arena_release) struct arena a = ARENA_INIT;
+	struct feed *f;
+	struct event ev;
+	uint64_t host = 0, at = 0;
+	if (feed_new(&f, s, FEED_ALL, 0, err) < 0)
+		return 0;
+	while (!at && feed_next(f, &ev, &a, 0, err) == 1) {
+		CLEANUP(json_release)
+		json_t *body = ev.kind == EV_HOST_START && ev.body
+				       ? json_parse(ev.body, ev.len, "event", err)
+				       : NULL;
+		if (!strcmp(json_str(body, "mode", ""), "script"))
+			host = ev.seq;
+		if (host && ev.kind == EV_HOST_FRAME && ev.cause == host)
+			at = ev.seq;
+		arena_reset(&a);
+	}
+	feed_free(&f);
+	return at;
+}
+
 /* A model's answer and the end of its action are appended in one breath; between the two the action
  * would stand there as interrupted. At the end of an action in a box its files belong to it:
  * without their snapshot it would count as not done, and be done again. (What else a call does
@@ -25,6 +49,12 @@ static int with_end(const char *path, uint64_t *seq, struct err *err)
 	if (session_open(&s, path, err) < 0)
 		return -1;
 	int rc = session_event(s, *seq, &ev, &a, err);
+	uint64_t begins = rc == 0 ? script_begins(s, err) : 0;
+	if (rc == 0 && *seq < begins)
+		rc = err_set(
+			err, ERR_USAGE,
+			"the script of session %s starts at #%llu: fork at that event or later",
+			session_id(s), (unsigned long long)begins);
 	uint64_t action = rc == 0 && ev.kind == EV_MODEL_REPLY ? ev.action : 0;
 	if (rc == 0 && ev.kind == EV_ACTION_ENDED && ev.box)
 		*seq = session_settled(s, ev.box, *seq);
