@@ -135,8 +135,7 @@ static void approval_decide_yes(struct approval *v, struct ui *ui)
 {
 	if (v->info.high && !v->armed) {
 		v->armed = true;
-		ui_say(ui, ROLE_HELD, "the risk is high: y once more approves #%" PRIu64,
-		       v->action);
+		ui_say(ui, ROLE_HELD, "the risk is high: y again approves #%" PRIu64, v->action);
 		return;
 	}
 	v->armed = false;
@@ -216,8 +215,7 @@ static void approval_decide_promote(struct approval *v, struct ui *ui)
 {
 	if (v->info.high && !v->sure) {
 		v->sure = true;
-		ui_say(ui, ROLE_HELD,
-		       "the risk is high: m once more makes what #%" PRIu64 " would do so",
+		ui_say(ui, ROLE_HELD, "the risk is high: m again applies the dry run of #%" PRIu64,
 		       v->action);
 		return;
 	}

@@ -169,7 +169,7 @@ static const char *what_of(const struct approval *v, size_t i)
 	if (approval_paint_decisions[i].verb == VERB_PROMOTE && !v->info.act->promotable)
 		return v->info.trying ? "the dry run is running" : "r starts a dry run first";
 	if (approval_paint_decisions[i].verb == VERB_YES && v->armed)
-		return "once more: the risk is high";
+		return "press again: the risk is high";
 	if (approval_paint_decisions[i].verb == VERB_YES && type)
 		return arena_printf(v->arena, "run exactly these bytes, once (%sthen type %s)",
 				    v->info.high ? "y twice, " : "", type);

@@ -310,7 +310,7 @@ static void approve_reasons(struct text *t, const json_t *held, const json_t *ju
 	if (info->edited)
 		text_puts(
 			t, ROLE_HELD,
-			"edited  y approves these bytes; the rules judge them again first, and a denial holds");
+			"edited  y approves these bytes; policy checks them again first, and a denial holds");
 	for (size_t i = 0; i < json_array_size(why); i++) {
 		const char *w = json_string_value(json_array_get(why, i));
 		if (w && strcmp(w, "ask") != 0)

@@ -57,7 +57,7 @@ static void taken_back(void)
 	begin("tests/screens/fleet.jsonl", &act, 36);
 	later(500000);
 	press("y");
-	ok(strstr(ui.message, "y once more") != NULL, "a second y is asked for: %s", ui.message);
+	ok(strstr(ui.message, "y again") != NULL, "a second y is asked for: %s", ui.message);
 	ui_key(&ui, K_ESC);
 	ui_draw(&ui);
 	ok(nr_sent == 0 && strcmp(view(), "fleet") == 0, "Esc leaves it as it is");
