@@ -182,12 +182,16 @@ static void ls_row_notes(const struct ls_row *r, struct buf *b)
 /* What fits a terminal: programs and wide terminals get all columns with the whole date. */
 enum ls_width { LS_WHOLE, LS_SHORT_DATE, LS_FEW_COLUMNS };
 
-/* Columns of the terminal; 0: output goes elsewhere, where lines are not cut. */
+/* Columns of the terminal, asked once for all rows; 0: output goes elsewhere, where lines are not
+ * cut. */
 static size_t ls_columns(const struct cmd_ctx *ctx)
 {
+	static int columns = -1;
 	struct winsize size;
 	int fd = fileno(ctx->out);
-	return !isatty(fd) || ioctl(fd, TIOCGWINSZ, &size) < 0 ? 0 : size.ws_col;
+	if (columns < 0)
+		columns = !isatty(fd) || ioctl(fd, TIOCGWINSZ, &size) < 0 ? 0 : size.ws_col;
+	return (size_t)columns;
 }
 
 static enum ls_width ls_row_width(const struct cmd_ctx *ctx)
