@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "query/filter_priv.h"
+#include "wire/event.h"
 
 const struct field filter_field[FIELD_NR] = {
 	[FIELD_SESSION] = { "session", F_TEXT, "session", NULL, true, "the name of the session" },
@@ -183,6 +184,29 @@ static const char *const *closed_names(enum field_id id)
 	}
 }
 
+/* An event's dotted name. The steps of an action are found with their action: alone they match
+ * nothing. */
+static bool event_name_known(struct parser *x, const char *at, const char *text)
+{
+	uint16_t kind;
+	CLEANUP(free_ptr) char *name = mem_strdup(text);
+	for (char *p = name; *p; p++)
+		*p = (char)tolower((unsigned char)*p);
+	if (!event_kind_find(name, &kind)) {
+		filter_fail(x, at, "kind has no \"%s\"; 'man sandglass-events' lists the events",
+			    text);
+		return false;
+	}
+	if (kind == 10 || kind == 11 || (kind > EV_ACTION_REQUESTED && kind <= 109)) {
+		filter_fail(
+			x, at,
+			"\"%s\" is a step of an action; find the action by verdict, by, exit, or is",
+			text);
+		return false;
+	}
+	return true;
+}
+
 /* Fields with few values: a misspelt one would silently match nothing. */
 static bool name_known(struct parser *x, const char *at, const struct node *n,
 		       const struct value *v)
@@ -194,7 +218,7 @@ static bool name_known(struct parser *x, const char *at, const struct node *n,
 		if (!strcmp(*s, v->text))
 			return true;
 	if (n->field == FIELD_KIND && strchr(v->text, '.'))
-		return true; /* an event's dotted name */
+		return event_name_known(x, at, v->text);
 	const char *near = nearest_name(v->text, names);
 	if (near)
 		filter_fail(x, at, "%s has no \"%s\"; did you mean \"%s\"?",

@@ -25,7 +25,6 @@ end)
 print(table.concat(out, " "))
 L
 run() { timeout 60 "$sg" run --no-tui --no-input -e go --model "scripted:$t/turns.lua" --test true --name "$@" </dev/null >"$t/out" 2>&1; }
-rule() { "$sg" search kind:action.judged 'touch' -S "$1" --json 2>/dev/null | grep -o '"seq":[0-9]*' | head -1; }
 denied() { "$sg" show "$1" --json | grep -o '"denied":[0-9]*' | head -1; }
 run untrusted --repo "$t/repo"
 is "$(grep -c 'not trusted and was not loaded' "$t/out")" 1 'rules that nobody trusts are left out, with one warning'

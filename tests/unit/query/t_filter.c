@@ -107,6 +107,8 @@ static const struct {
 	{ "kind:exce", 6, "did you mean \"exec\"" },
 	{ "is:pendign", 4, "did you mean \"pending\"" },
 	{ "verdict:denied", 9, "verdict has no" },
+	{ "kind:action.decided", 6, "is a step of an action" },
+	{ "kind:no.such", 6, "kind has no" },
 	{ "risk:hgh", 6, "high" },
 	{ "zzzz:1", 1, "unknown field" },
 	{ "http://example.org", 1, "quoted" },
