@@ -21,6 +21,8 @@ void describe_preview_long(const json_t *ended, struct buf *out);
 /* Why a dry run is incomplete, from a word of its list "incomplete". An unknown @word is returned
  * itself. */
 const char *describe_preview_reason(const char *word);
+/* "approved" of "approve" (the field decision of action.decided); another word as it is. */
+const char *describe_decision(const char *decision);
 /* How a second run compares, from the body of its redo.ended; several lines, no line break at the
  * end. */
 void describe_redo(const json_t *ended, struct buf *out);

@@ -1,6 +1,10 @@
 #include "phrase/describe_gate.h"
 
+#include <string.h>
+
 #include "base/clock.h"
+#include "base/mem.h"
+#include "phrase/describe.h"
 #include "phrase/phrase.h"
 
 enum { TEXT_MAX = 300 };
@@ -29,11 +33,30 @@ static void describe_held(const struct event *ev, struct arena *a, struct buf *o
 	phrase_text(out, ": ", h.why);
 }
 
+const char *describe_decision(const char *decision)
+{
+	static const struct {
+		const char *decision, *past;
+	} words[] = { { "approve", "approved" },
+		      { "deny", "denied" },
+		      { "deny_pause", "denied and paused" },
+		      { "promote", "dry run applied" },
+		      { "edit", "edited and approved" },
+		      { "kill", "ended" },
+		      { "release", "released" } };
+	for (size_t i = 0; i < ARRAY_LEN(words); i++)
+		if (!strcmp(decision, words[i].decision))
+			return words[i].past;
+	return decision;
+}
+
 static void describe_decided(const struct event *ev, struct arena *a, struct buf *out)
 {
 	struct ev_action_decided d;
 	event_decode(&desc_ev_action_decided, ev, a, &d);
-	ev_text_put(out, d.decision, TEXT_MAX);
+	CLEANUP(buf_release) struct buf decision = BUF_INIT;
+	ev_text_put(&decision, d.decision, TEXT_MAX);
+	buf_puts(out, describe_decision(buf_cstr(&decision)));
 	phrase_who(out, &d.who, d.by);
 	phrase_number(out, ", together with #", d.with != 0, d.with);
 	phrase_text(out, ": ", d.message);

@@ -37,6 +37,6 @@ ok $? "and the notification command is told"
 asks() { "$sg" ls | grep -q "^$id *waiting .*(1 question)"; }
 wait_for 30 asks
 ok $? "a question of the script waits, too"
-like "$("$sg" show "$id" --handoff)" 'approve by [^ ]+ [0-9:]+ ago: echo decided' "a decision stands in the handover, with its age"
+like "$("$sg" show "$id" --handoff)" 'approved by [^ ]+ [0-9:]+ ago: echo decided' "a decision stands in the handover, with its age"
 "$sg" stop --now -S "$id" >"$t/out" 2>&1
 finish

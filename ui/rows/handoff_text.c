@@ -1,3 +1,4 @@
+#include "phrase/describe.h"
 #include "ui/rows/handoff.h"
 
 #include <inttypes.h>
@@ -111,9 +112,8 @@ static void text_decisions(const json_t *h, struct arena *a, struct buf *out)
 	handoff_text_head(out, "LAST DECISIONS", json_array_size(list), "none");
 	for (size_t i = 0; i < json_array_size(list); i++) {
 		const json_t *o = json_array_get(list, i);
-		const char *decision = json_str(o, "decision", "");
 		buf_printf(out, "  #%" PRId64 " %s by ", json_int(o, "action", 0),
-			   strcmp(decision, "deny_pause") == 0 ? "deny and pause" : decision);
+			   describe_decision(json_str(o, "decision", "")));
 		handoff_text_put_safe(out, json_str(o, "who", ""));
 		if (json_int(o, "ts_us", 0))
 			buf_printf(out, " %s ago", fmt_age(a, now_of(h) - json_int(o, "ts_us", 0)));
