@@ -184,6 +184,7 @@ LINK_sandbox := sandbox guest action http query record read loop wire base
 LINK_proxy := proxy sandbox guest action http query record read loop wire base
 LINK_control := control proxy sandbox action http query record read loop wire base
 LINK_app := app phrase control proxy sandbox action http query record read loop wire base ui
+LINK_supervisor := $(LINK_app)
 LINK_script := script wire base
 LINK_guest := guest wire base
 LINK_keeper := keeper wire base
@@ -207,11 +208,13 @@ $B/tests/%: $B/test-objs/unit/%.o $$(call lib,$$(LINK_$$(subst /,,$$(dir $$*))))
 		$(LIBS_$(subst /,,$(dir $*))) $(LIBS_ALL)
 
 # tests that open boxes need the small programs
-$(filter $B/tests/sandbox/% $B/tests/launcher/% $B/tests/keeper/% $B/tests/app/%,$(UNIT_BIN)): | \
+$(filter $B/tests/sandbox/% $B/tests/launcher/% $B/tests/keeper/% $B/tests/app/% $B/tests/supervisor/%,$(UNIT_BIN)): | \
 	$B/sandglass-launcher $B/sandglass-keeper $B/sandglass-guest.gz
-$(filter $B/tests/app/%,$(UNIT_BIN)): | $B/sandglass-host
+$(filter $B/tests/app/% $B/tests/supervisor/%,$(UNIT_BIN)): | $B/sandglass-host
 # tests that take the place of the Lua host
 $B/tests/app/t_op_%: LDFLAGS_ALL += -Wl,--wrap=luahost_answer
+# a driver of the test's own, and programs that are not beside it
+$B/tests/supervisor/%: LDFLAGS_ALL += -Wl,--wrap=driver_find -Wl,--wrap=paths_libexec
 
 .PHONY: t unit
 t: $B/tests/$(T)
