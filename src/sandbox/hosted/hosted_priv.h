@@ -1,5 +1,6 @@
-/* Inside of the rented boxes (hosted.h): opening and ending in hosted_open.c, verbs in hosted.c,
- * commands in hosted_run.c, what the memory limit has killed in hosted_oom.c, texts on their way
+/* Inside of hosted sandboxes (hosted.h): opening in hosted_open.c, the end in hosted_close.c,
+ * leftovers of dead supervisors in hosted_sweep.c, files in hosted_files.c, other verbs in
+ * hosted.c, commands in hosted_run.c, kills by the memory limit in hosted_oom.c, texts on their way
  * through the provider in hosted_script.c, sleep and keep-alive in hosted_sleep.c. */
 #ifndef SANDBOX_HOSTED_HOSTED_PRIV_H
 #define SANDBOX_HOSTED_HOSTED_PRIV_H
@@ -11,6 +12,9 @@
 #include "sandbox/shell_protocol.h"
 
 #define REMOTE_WORKSPACE "/workspace"
+
+/* of a request to open or close one, doubled after each try */
+enum { HOSTED_TRIES = 4, HOSTED_WAIT_MS = 400 };
 
 struct remote_provider {
 	struct driver d; /* first */
@@ -146,7 +150,8 @@ void hosted_runs_park(struct remote *r, bool park);
 /* it sleeps in such a way that none outlives it: parked runs have ended */
 void hosted_runs_slept(struct remote *r);
 
-/* hosted.c: a file outside of the workspace, from what gzip has made of it; the box has gzip. */
+/* hosted_files.c: a file outside of the workspace, from what gzip has made of it; the box has
+ * gzip. */
 void hosted_put_packed(struct remote *r, const char *path, const void *gz, size_t len, int mode,
 		       box_done_fn *done, void *self);
 
@@ -159,11 +164,34 @@ void hosted_tree_send(struct remote *r, loop_fn *done);
 void hosted_tree_over(struct remote *r); /* nobody waits for its files now */
 void hosted_tree_free(struct remote *r);
 
-/* --- hosted_open.c --- */
+/* --- hosted_open.c, hosted_close.c --- */
 struct box *hosted_open(struct remote_provider *of, struct loop *l, const struct box_opts *o,
 			box_done_fn *done, void *self);
 void hosted_close(struct box *b, box_done_fn *done, void *self);
 /* {"open_us","exec_us","asleep_us","uusd_hour","uusd"} */
 json_t *hosted_cost(const struct remote *r);
+
+/* --- hosted.c --- */
+struct remote *hosted_of(struct box *b);
+
+/* --- hosted_files.c --- */
+void hosted_box_read(struct box *b, const char *path, size_t max, box_done_fn *done, void *self);
+void hosted_box_write(struct box *b, const char *path, const void *data, size_t len, int mode,
+		      box_done_fn *done, void *self);
+void hosted_box_write_taken(struct box *b, const char *path, struct buf *data, int mode,
+			    box_done_fn *done, void *self);
+void hosted_box_list(struct box *b, const char *path, box_done_fn *done, void *self);
+void hosted_box_stat(struct box *b, const char *path, box_done_fn *done, void *self);
+void hosted_box_kill(struct box *b);
+
+/* --- hosted_sweep.c --- */
+void hosted_open_sweep(struct remote_provider *of, const char *owner);
+
+/* --- hosted_close.c --- */
+json_t *tags_of(const struct remote *r);
+bool can_list(const struct remote *r);
+/* It could not be opened: returns its parts, then gives the opener the reason. */
+void hosted_open_fail(struct remote *r, const struct err *err);
+void hosted_open_fail_early(void *self);
 
 #endif
