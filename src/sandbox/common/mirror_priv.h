@@ -1,9 +1,14 @@
-/* Inside of the mirror (mirror.h): mirror.c talks to the other side, mirror_diff.c knows what has
- * changed there. Nothing in mirror_diff.c waits or touches a file but the one for contents. */
+/* Inside of the mirror (mirror.h): mirror.c talks to the other side, mirror_sync.c makes both sides
+ * equal, mirror_diff.c knows what has changed there. Nothing in mirror_diff.c waits or touches a
+ * file but the one for contents. */
 #ifndef SANDBOX_COMMON_MIRROR_PRIV_H
 #define SANDBOX_COMMON_MIRROR_PRIV_H
 
+#include <pthread.h>
+
 #include "base/beneath.h"
+#include "sandbox/common/mirror.h"
+#include "sandbox/driver.h"
 #include "wire/manifest.h"
 
 /* A manifest, read. */
@@ -59,5 +64,60 @@ void mirror_take_sums(struct mirror_news *c, struct mirror_put *puts, size_t nr,
 		      const struct buf *out);
 void mirror_plan(struct mirror_news *c);
 void mirror_release(struct mirror_news *c);
+
+/* A question of a worker's on its way to the other side. */
+struct call {
+	char *const *arg;
+	const void *in;
+	size_t len;
+	bool sent, done;
+	struct buf out;
+	struct err err;
+};
+
+struct mirror {
+	struct mirror *next; /* of all */
+	struct loop *loop;
+	struct loop_wake *wake;
+	struct mirror_opts o;
+	char *far_root;
+	pthread_mutex_t lock;
+	pthread_cond_t answered;
+	struct call *call;
+	bool over;
+	struct { /* news that came with the end of a command, and known to the caller */
+		/* asked; its command has ended */
+		enum { NEWS_NONE, NEWS_ASKED, NEWS_DUE, NEWS_HERE } state;
+		unsigned nr;
+		char digest[8]; /* the listing that it tells the news of */
+		struct buf bytes;
+		struct buf known; /* digest of the newest listing, or empty */
+		uint64_t newest;  /* time of change in it */
+	} news;
+	struct { /* what we have written over there, the newest last */
+		struct mirror_put *item;
+		size_t nr, cap;
+		uint64_t bytes;
+	} puts;
+	struct listing far; /* as it was when both sides were equal */
+	/* a plan was carried out in part: what lies here is to be looked at, and every file to be
+	 * fetched */
+	bool torn;
+};
+
+enum {
+	NEWS_MAX = 256 << 10,
+	NEWS_WAIT_S = 30,
+	PUT_LEAST = 16 << 10,
+	PUT_MOST = 2 * BOX_FILE_MAX,
+	PUTS = 64
+};
+
+/* --- mirror.c --- */
+int mirror_request(struct mirror *m, const char *verb, const void *in, size_t len, struct buf *out,
+		   struct err *err);
+bool mirror_take_news(struct mirror *m, bool ended, struct buf *out);
+void take_puts(struct mirror *m, struct mirror_news *c);
+void mirror_remember(struct mirror *m);
 
 #endif
