@@ -6,50 +6,7 @@
 
 #include "base/hash.h"
 #include "base/mem.h"
-
-enum {
-	ECHO_WITHIN = 16 << 10,
-	PIECE_MAX = 1000, /* a terminal takes lines of 4095 bytes */
-	MARK_LEN = 3 + 32,
-	/* after a ^C: a prompt of ours is asked for, for the command may have changed it; */
-	ASK_AFTER_MS = 300,
-	AGAIN_AFTER_MS = 700, /* ^C is typed a second time; */
-	KILL_AFTER_MS = 1000, /* the program in the foreground is killed; */
-	/* and then the shell: a rented box that is slow to answer has had its time */
-	END_AFTER_MS = 3000,
-	TURN_MAX = 1000000,
-	QUOTE_NEXT = 0x16, /* ^V */
-	INTERRUPTED = 130, /* what a shell says of a command that ^C has ended */
-};
-
-struct box_shell {
-	struct loop *loop;
-	const struct driver *driver;
-	struct run *run;
-	const struct box_shell_ops *ops;
-	void *self;
-	char mark[MARK_LEN + 1]; /* before ":STATUS:TURN\036" */
-	struct buf held;	 /* bytes that may start a marker */
-	struct buf waiting;	 /* typed when the first prompt has come */
-	bool python;		 /* without sh: commands are code for a lasting interpreter */
-	bool ready, running, timed_out, stopping, renewing, killed, ended, freed;
-	bool lost;     /* as of on_end */
-	bool guessed;  /* the status while renewing, for no prompt has come */
-	bool echo;     /* the terminal shows what is typed, or may: a command has turned that on */
-	size_t looked; /* so much of the command's output has been looked through for that */
-	/* what the timer does, while stopping */
-	enum { STOP_ASK, STOP_AGAIN, STOP_KILL, STOP_END } next;
-	unsigned pid;	  /* of the shell in its box, by its prompt; 0 not known */
-	int code, signal; /* of the shell's end */
-	struct box *box;
-	struct run *killer; /* ends the program in the foreground; NULL */
-	bool forged;	    /* the mark has come out while the command ran and was no marker */
-	/* of the prompt that is waited for; of the stopped command's, while renewing */
-	unsigned turn, old_turn;
-	int status; /* of the stopped command, while renewing */
-	unsigned busy;
-	struct loop_timer *timer;
-};
+#include "sandbox/shell_priv.h"
 
 static void sandbox_shell_leave(struct box_shell *s)
 {
@@ -73,112 +30,6 @@ void box_shell_free(struct box_shell *s)
 		s->driver->run_free(s->run);
 	s->run = NULL;
 	sandbox_shell_leave(s);
-}
-
-/* --- typing --- */
-
-static void type_char(struct buf *out, unsigned char c)
-{
-	if (c == '\'')
-		buf_puts(out, "'\\''");
-	else if ((c < 0x20 && c != '\n' && c != '\t') || c == 0x7f) {
-		buf_putc(out, QUOTE_NEXT);
-		buf_putc(out, (char)c);
-	} else
-		buf_putc(out, (char)c);
-}
-
-/* Makes the prompt ours: it is set by typing, not in the environment, where every command would see
- * it. In one line with a command this undoes what the command has changed of what the prompt
- * depends on (prompt, hooks, line editor, input, output), and keeps its status. (eval : since
- * bash's parser is in disorder after an eval with an open quote.) */
-static void type_mark(const struct box_shell *s, struct buf *out)
-{
-	CLEANUP(free_ptr)
-	char *prompt = mem_printf("%s:${__sg_s:-$?}:%u:$$%c", s->mark, s->turn, s->mark[0]);
-	buf_puts(
-		out,
-		"{ __sg_s=$? __sg_o=$-; set +xe; eval :; } 2>/dev/null; [ -t 0 ] || exec </dev/tty; [ -t 2 ] || exec 2>/dev/tty; ");
-	buf_puts(
-		out,
-		"{ unset PS1 PS2 TMOUT; PS2=; [ \"${BASH_VERSION-}\" ] && { unset PS0 PROMPT_COMMAND; set +H +o vi +o emacs; ");
-	buf_printf(out, "PROMPT_COMMAND='{ PS1='\\''%s'\\''; } 2>/dev/null'; }; PS1='%s'; ", prompt,
-		   prompt);
-	buf_puts(
-		out,
-		"__sg_r() { return $1; }; case $__sg_o in *x*) set -x; esac; __sg_r $__sg_s; } 2>/dev/null\n");
-}
-
-/* Bash dies of a line editor that is turned on (set -o vi) in an eval of its own lines; in lines
- * that it reads from a file it does not. */
-static bool turns_editor(const char *cmd)
-{
-	return (strstr(cmd, "vi") || strstr(cmd, "emacs")) &&
-	       (strstr(cmd, "set") || strstr(cmd, "shopt"));
-}
-
-/* eval 'CMD': one command for the shell however many lines it has, so there is one prompt at its
- * end, and a syntax error in it is its own. Long lines: the quotes are closed, the line continued,
- * the quotes opened again. */
-void box_shell_type(const char *cmd, struct buf *out)
-{
-	bool file = turns_editor(cmd);
-	buf_puts(out, "{ __sg_p=$? __sg_s=; __sg_r $__sg_p; } 2>/dev/null; ");
-	size_t line = out->len + 8;
-	buf_puts(out, file ? "__sg_c='" : "eval '");
-	for (const unsigned char *p = (const unsigned char *)cmd; *p; p++) {
-		if (line >= PIECE_MAX && (*p & 0xc0) != 0x80 && *p != '\n') {
-			buf_puts(out, "'\\\n'");
-			line = 1;
-		}
-		type_char(out, *p);
-		line = *p == '\n' ? 0 : line + 4;
-	}
-	buf_puts(out, "'; ");
-	if (file)
-		buf_puts(
-			out,
-			"if [ \"${BASH_VERSION-}\" ]; then eval '. /dev/fd/9 9<<<\"eval \\\"\\$__sg_c\\\"\"'; "
-			"else eval \"$__sg_c\"; fi; ");
-}
-
-/* The input of an interpreter (plugins/pyodide): the mark and the turn, base64 in lines, a full
- * stop after the last. It starts on a line of its own, because an unread line may precede it. */
-static void type_code(const struct box_shell *s, const char *code, struct buf *out)
-{
-	CLEANUP(buf_release) struct buf b64 = BUF_INIT;
-	base64_append(&b64, code, strlen(code));
-	buf_printf(out, "\n%s:%u:", s->mark + 1, s->turn);
-	for (size_t at = 0; at < b64.len; at += PIECE_MAX) {
-		buf_append(out, b64.data + at, b64.len - at < PIECE_MAX ? b64.len - at : PIECE_MAX);
-		buf_putc(out, '\n');
-	}
-	buf_puts(out, ".\n");
-}
-
-static void sandbox_shell_type(struct box_shell *s, const void *bytes, size_t len)
-{
-	if (s->run && !s->ended)
-		s->driver->run_stdin(s->run, bytes, len, false);
-}
-
-static void sandbox_shell_turn(struct box_shell *s, enum run_turn what)
-{
-	if (s->run && !s->ended && s->driver->run_turn)
-		s->driver->run_turn(s->run, what, what == TURN_BEGINS ? s->mark : NULL);
-}
-
-static void sandbox_shell_begun(struct box_shell *s)
-{
-	sandbox_shell_turn(s, TURN_READY);
-}
-
-static void type_command(struct box_shell *s, const struct buf *b)
-{
-	s->forged = false;
-	s->looked = 0;
-	sandbox_shell_turn(s, TURN_BEGINS);
-	sandbox_shell_type(s, b->data, b->len);
 }
 
 /* --- the end of a command --- */
@@ -217,7 +68,7 @@ static void type_prompt(struct box_shell *s)
 	sandbox_shell_type(s, b.data, b.len);
 }
 
-static void sandbox_shell_renew(struct box_shell *s)
+void sandbox_shell_renew(struct box_shell *s)
 {
 	s->turn = (s->turn + 1) % TURN_MAX;
 	type_prompt(s);
@@ -230,7 +81,7 @@ static void sandbox_shell_renew(struct box_shell *s)
  * An idle interpreter does not answer a ^C, and the ^C may have removed its command from the
  * terminal before it was read. So there the next turn is typed at once; its prompt comes when the
  * ^C has been handled (engine.mjs, settle). */
-static void begin_renewing(struct box_shell *s)
+void begin_renewing(struct box_shell *s)
 {
 	s->renewing = true;
 	s->old_turn = s->turn;
@@ -417,126 +268,6 @@ static const struct run_ops sandbox_shell_run_ops = { .on_output = sandbox_shell
 						      .on_exit = sandbox_shell_on_end,
 						      .on_trace = sandbox_shell_on_trace,
 						      .on_lost = sandbox_shell_on_lost };
-
-static void sandbox_shell_interrupt(struct box_shell *s, bool kill)
-{
-	if (!s->ready) /* what has not been typed never is; a ^C would hit the shell as it starts */
-		buf_reset(&s->waiting);
-	else
-		sandbox_shell_type(s, kill ? "\034" : "\003", 1);
-}
-
-/* --- the program in the foreground, which hears no ^C (an editor, a pager) --- */
-
-static void on_killer_output(void *self, int stream, const void *bytes, size_t len)
-{
-	(void)self;
-	(void)stream;
-	(void)bytes;
-	(void)len;
-}
-
-static void on_killer_exit(void *self, int code, int signal, bool lost, int left)
-{
-	(void)self;
-	(void)code;
-	(void)signal;
-	(void)lost;
-	(void)left;
-}
-
-/* Fields of /proc/PID/stat behind the name: state, parent, group, session, terminal, the terminal's
- * foreground group. That is killed, unless it is the shell's own. */
-static void kill_foreground(struct box_shell *s)
-{
-	static const struct run_ops killer_ops = { .on_output = on_killer_output,
-						   .on_exit = on_killer_exit };
-	static char sh[] = "/bin/sh", dash_c[] = "-c";
-	static char script[] =
-		"read -r l </proc/$0/stat || exit 1; set -- ${l##*) }; [ \"$6\" -gt 1 ] && [ \"$6\" != \"$3\" ] && "
-		"kill -KILL \"-$6\"";
-	char pid[16];
-	char *argv[] = { sh, dash_c, script, pid, NULL };
-	const struct run_opts o = { .argv = argv, .nr_argv = 4, .cwd = "/", .background = true };
-	if (!s->pid || s->killer || s->python)
-		return;
-	snprintf(pid, sizeof(pid), "%u", s->pid);
-	s->killer = s->driver->run_prepare(s->box, &o, &killer_ops, s);
-	if (s->killer)
-		s->driver->run_go(s->killer);
-}
-
-static void killer_over(struct box_shell *s)
-{
-	if (s->killer)
-		s->driver->run_free(take(&s->killer));
-}
-
-void box_shell_stop(struct box_shell *s, bool kill)
-{
-	if (!s->running || s->ended)
-		return;
-	if (!s->renewing || (s->python && kill))
-		sandbox_shell_interrupt(s, kill);
-	if (s->python && s->ready && !s->renewing)
-		begin_renewing(s);
-	if (!s->stopping) { /* asking again gives it no more time */
-		s->next = s->ready && !s->python ? STOP_ASK : STOP_AGAIN;
-		loop_timer_set(s->timer,
-			       s->next == STOP_ASK ? ASK_AFTER_MS : ASK_AFTER_MS + AGAIN_AFTER_MS,
-			       0);
-	}
-	s->stopping = true;
-}
-
-static void on_stop_step(struct box_shell *s)
-{
-	switch (s->next) {
-	case STOP_ASK:
-		if (!s->renewing) {
-			begin_renewing(s);
-			s->guessed = true;
-		}
-		s->next = STOP_AGAIN;
-		loop_timer_set(s->timer, AGAIN_AFTER_MS, 0);
-		return;
-	/* one that came between a fork and its exec has ended nothing, or the shell's wait for it
-	 * only */
-	case STOP_AGAIN:
-		sandbox_shell_interrupt(s, false);
-		if (s->renewing)
-			sandbox_shell_renew(s);
-		s->next = s->python ? STOP_END : STOP_KILL;
-		loop_timer_set(s->timer, s->python ? END_AFTER_MS : KILL_AFTER_MS, 0);
-		return;
-	case STOP_KILL:
-		kill_foreground(s);
-		if (s->renewing && !s->python)
-			sandbox_shell_renew(s);
-		s->next = STOP_END;
-		loop_timer_set(s->timer, END_AFTER_MS, 0);
-		return;
-	case STOP_END:
-		s->killed = true;
-		s->driver->run_signal(s->run, 9);
-		return;
-	}
-}
-
-static void sandbox_shell_on_timeout(void *self)
-{
-	struct box_shell *s = self;
-	if (!s->running || s->ended)
-		return;
-	if (s->stopping) {
-		on_stop_step(s);
-		return;
-	}
-	s->timed_out = true;
-	if (s->driver->wake)
-		s->driver->wake(s->box);
-	box_shell_stop(s, false);
-}
 
 /* --- verbs --- */
 
