@@ -12,4 +12,10 @@ NODISCARD int front_run_names_model(const struct cmd_ctx *ctx, const json_t *o, 
 int inner_agent(struct cmd_ctx *ctx, const char *task, json_t *o, struct err *err);
 int front_run_interactive(struct cmd_ctx *ctx, json_t *o, struct err *err);
 
+/* --- run_opts.c --- */
+char *name_of_script(const char *script_path);
+int common_opts(struct cmd_ctx *ctx, json_t *o, struct err *err);
+int cassette_opts(struct cmd_ctx *ctx, json_t *o, struct err *err);
+int share_opts(struct cmd_ctx *ctx, json_t *o, struct err *err);
+
 #endif
