@@ -8,7 +8,7 @@ sg=$SANDGLASS
 need_boxes
 need jq
 cd "$t" || exit 1
-${CC:-gcc} -shared -fPIC -O1 -w -o fault.so "$here/../crash/io_faults.c" -ldl 2>"$t/out" || { skip "no library can be built: $(head -1 "$t/out")"; finish; }
+${CC:-gcc} -shared -fPIC -O1 -w -o fault.so "$here/../crash/preload/io_faults.c" -ldl 2>"$t/out" || { skip "no library can be built: $(head -1 "$t/out")"; finish; }
 git init -q repo
 echo one >repo/f
 git -C repo add f

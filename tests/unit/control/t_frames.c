@@ -49,7 +49,7 @@ static json_t *on_state(void *self)
 	return json_pack("{s:[{s:i,s:s}],s:b}", "held", "action", ACTION, "kind", "exec", "paused", 0);
 }
 
-static uint64_t on_record(void *self, uint16_t kind, json_t *body)
+static uint64_t on_record(void *self, enum event_kind kind, json_t *body)
 {
 	struct fake *f = self;
 	(void)kind;
