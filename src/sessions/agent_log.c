@@ -9,8 +9,7 @@
 #include "sandbox/workspace/tree.h"
 
 enum { LOG_MAX = 4 << 20, COMMITS_MAX = 100, LINE_MIN = 82, ID_AT = 41 };
-/* in ns: of all, to read an object */
-enum { WORK_MAX = 2000000000, READ_WORK = 20000 };
+enum { READ_WORK = 20000 }; /* in ns: to read an object */
 
 /* Below the repository's own directory. */
 static const char log_path[] = "logs/HEAD", message_path[] = "COMMIT_EDITMSG";
@@ -112,7 +111,7 @@ static bool log_commit(struct agent_log *l, const json_t *body, const struct obj
 	object_hex(id, hex);
 	CLEANUP(free_ptr) char *path = mem_printf("objects/%.2s/%s", hex, hex + 2);
 	l->work += READ_WORK;
-	if (l->work > WORK_MAX || !git_content(l, body, path, &blob, &b))
+	if (l->work > AGENT_LOG_WORK || !git_content(l, body, path, &blob, &b))
 		return false;
 	bool good = loose_read(&b, LOG_MAX, &type, &text);
 	l->work += good ? text.len : LOG_MAX;
@@ -124,7 +123,7 @@ static void log_reach(struct agent_log *l, const json_t *body, const struct obje
 {
 	struct id_set open = { 0 };
 	ids_add(&open, head);
-	while (open.nr && l->work < WORK_MAX) {
+	while (open.nr && l->work < AGENT_LOG_WORK) {
 		struct object_id id = open.item[--open.nr];
 		struct loose_commit c;
 		if (ids_have(l, &l->reach, &id) || !log_commit(l, body, &id, &c))
@@ -199,7 +198,7 @@ static size_t log_take(struct agent_log *l, struct agent_steps *a, const json_t 
 	struct strv wait = STRV_INIT;
 	size_t nr = 0;
 	bool whole = false;
-	for (size_t i = 0; i < l->pending.nr && l->work < WORK_MAX; i++) {
+	for (size_t i = 0; i < l->pending.nr && l->work < AGENT_LOG_WORK; i++) {
 		struct merge_step one;
 		struct object_id id;
 		bool complete;
@@ -214,6 +213,7 @@ static size_t log_take(struct agent_log *l, struct agent_steps *a, const json_t 
 		if (nr && nr < COMMITS_MAX)
 			buf_printf(&others, "\n* %.*s", (int)strcspn(out->message, "\n"),
 				   out->message);
+		l->cut |= nr >= COMMITS_MAX;
 		ids_add(&l->taken, &id);
 		*out = one;
 		whole = complete;
@@ -251,9 +251,13 @@ size_t agent_log_commits(struct agent_log *l, struct agent_steps *a, const json_
 {
 	CLEANUP(buf_release) struct buf log = BUF_INIT;
 	struct object_id id, head = { 0 };
-	if (l->work >= WORK_MAX || !git_content(l, body, log_path, &id, NULL) ||
-	    !memcmp(&id, &l->last, sizeof(id)) || !git_content(l, body, log_path, &id, &log))
+	if (l->work >= AGENT_LOG_WORK || !git_content(l, body, log_path, &id, NULL) ||
+	    !memcmp(&id, &l->last, sizeof(id)))
 		return 0;
+	if (!git_content(l, body, log_path, &id, &log)) {
+		l->cut = true;
+		return 0;
+	}
 	if (object_is_null(&l->last))
 		l->at = log_begin(l, body, &log);
 	l->last = id;

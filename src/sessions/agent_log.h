@@ -6,6 +6,8 @@
 
 #include "sessions/agent_steps.h"
 
+/* in ns: of all snapshots */
+enum { AGENT_LOG_WORK = 2000000000 };
 struct id_set {
 	struct object_id *item;
 	size_t nr, cap;
@@ -20,6 +22,7 @@ struct agent_log {
 	struct id_set taken;   /* those that are in a step */
 	struct strv pending;   /* lines of commits that are in none */
 	uint64_t work;	       /* about how many ns it took so far: a made-up log has an end */
+	bool cut;	       /* commits are left out: there are too many to read or to name */
 };
 
 /* The new commits at the snapshot @body, as one step without a view: named after the last, which

@@ -61,6 +61,7 @@ int agent_steps_read(struct agent_steps *out, const struct agent_steps_from *fro
 		if (commits || remains)
 			rc = agent_steps_add_step(out, from->st, body, &step, err);
 	}
+	out->cut = log.cut || log.work >= AGENT_LOG_WORK;
 	agent_log_release(&log);
 	if (rc < 0)
 		agent_steps_release(out);

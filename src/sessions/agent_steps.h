@@ -12,6 +12,7 @@ struct agent_steps {
 	struct ws_view *view;
 	char **text; /* messages, names and addresses */
 	size_t nr, nr_text, cap_text;
+	bool cut; /* commits are in no step of their own, and not named in another */
 };
 #define AGENT_STEPS_INIT ((struct agent_steps){ 0 })
 

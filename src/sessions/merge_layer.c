@@ -35,6 +35,7 @@ void merge_layer_target(struct merge_layer *l, struct merge_target *out)
 {
 	out->step = l->agent.nr ? l->agent.step : l->step;
 	out->nr_steps = l->agent.nr ? l->agent.nr : l->nr;
+	out->cut = l->agent.cut;
 	out->within = l->within.from.s ? agent_steps_at : NULL;
 	out->within_self = &l->within;
 	out->rest = l->within.from.rest;

@@ -213,6 +213,10 @@ P
 work slow 'python3 log.py; rm log.py; echo m >m; git add m; git commit -qm "add m"'
 timeout 60 "$sg" merge --to mine --json </dev/null >out 2>err
 is "$? $(git -C slow show mine:m)" '0 m' 'the time for a log is limited'
+repo many
+work many 'for i in $(seq 102); do echo $i >n; git add n; git commit -qm "n $i"; done'
+merge --to mine
+is "$(names many)$(git -C many rev-list --count main..mine-main) $(not_merged)" 'main mine mine-main 102 0' 'more commits than a message can name: they come as a branch'
 mkdir -p mono/one && git init -q mono && echo 1 >mono/one/f && git -C mono add -A && git -C mono commit -qm base
 work mono/one 'git switch -qc f; echo f >f; git commit -qam f; git switch -q main; echo m >m'
 merge

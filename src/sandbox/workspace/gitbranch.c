@@ -297,12 +297,13 @@ static json_t *branch_report(const json_t *branch)
 void branches_prepare(struct target *t, bool dry, json_t *report)
 {
 	const json_t *list = json_object_get(t->request, "branches");
-	bool look = json_flag(t->request, "branches_look", false);
+	bool look = json_flag(t->request, "branches_look", false),
+	     whole = json_flag(t->request, "head_whole", false);
 	json_t *out = json_array(), *covered = json_array();
 	for (size_t i = 0; i < json_array_size(list); i++) {
 		const json_t *branch = json_array_get(list, i);
 		char *ref = NULL;
-		if (json_flag(branch, "of_head", false) && head_covered(t, branch)) {
+		if (json_flag(branch, "of_head", false) && !whole && head_covered(t, branch)) {
 			json_array_append_new(covered, branch_report(branch));
 			continue;
 		}

@@ -99,6 +99,8 @@ struct merge_target {
 	json_t *(*branches)(void *self, const char *prefix);
 	void *branches_self;
 	const char *rest; /* message of what nobody committed; NULL: that of the last step */
+	/* the steps lack commits of the sandbox: its current branch is brought, too */
+	bool cut;
 };
 
 struct merge_opts {

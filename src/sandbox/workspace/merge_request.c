@@ -452,6 +452,7 @@ static void put_branches(json_t *rq, const struct merge_work *w, size_t i)
 	json_put(rq, "branches", list);
 	json_put_str(rq, "branch_base", base);
 	json_put_flag(rq, "branches_look", !whole);
+	json_put_flag(rq, "head_whole", whole && t->cut && !*p->prefix);
 	json_put(rq, "left", left_request(w, i));
 }
 
