@@ -80,7 +80,7 @@ static void cmd_prune_choose(struct prune *p, size_t i)
 		p->spared++;
 		return;
 	}
-	p->unmerged += work > 0;
+	p->unmerged += work > 0 || !known;
 	p->work[i] = work;
 	p->chosen[i] = true;
 	p->nr++;

@@ -61,6 +61,12 @@ static int choose_none(const struct unmerged *u, const char *session, struct err
 			err, ERR_INVALID,
 			"session %s has no repository to merge into\n'sandglass export %s -F patch' prints its changes.",
 			session, session);
+	if (unmerged_cut_off(u, NULL, session))
+		return err_set(
+			err, ERR_NOENT,
+			"session %s was interrupted: the recording may lack its last changes\n"
+			"'sandglass resume %s' continues it.",
+			session, session);
 	return err_set(
 		err, ERR_NOENT,
 		"session %s has no unmerged work\nName a sandbox to merge it again: %s/NAME.",

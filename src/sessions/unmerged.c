@@ -1,5 +1,6 @@
 #include "sessions/unmerged.h"
 
+#include <dirent.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -9,6 +10,8 @@
 #include "base/mem.h"
 #include "sandbox/workspace/merge.h"
 #include "wire/event_body.h"
+#include "base/paths.h"
+#include "sessions/box_folder.h"
 
 enum { CLOSING_TICKS = 1000, CLOSING_TICK_US = 3000 };
 
@@ -412,6 +415,38 @@ void merged_tell(struct cmd_ctx *ctx, const char *path)
 	session_close(&s);
 }
 
+/* Does a directory below the @workspace of a sandbox hold files? */
+static bool workspace_holds(const char *workspace)
+{
+	DIR *d = opendir(workspace), *in = NULL;
+	bool holds = false;
+	for (struct dirent *e; d && !holds && (e = readdir(d));) {
+		CLEANUP(free_ptr) char *layer = path_join(workspace, e->d_name);
+		in = *e->d_name == '.' ? NULL : opendir(layer);
+		for (struct dirent *f; in && !holds && (f = readdir(in));)
+			holds = strcmp(f->d_name, ".") != 0 && strcmp(f->d_name, "..") != 0;
+		if (in)
+			closedir(in);
+	}
+	if (d)
+		closedir(d);
+	return holds;
+}
+
+bool unmerged_cut_off(const struct unmerged *u, const char *path, const char *id)
+{
+	CLEANUP(free_ptr) char *boxes = box_folder(id);
+	if (path && !box_folder_is(boxes, path))
+		return false;
+	for (size_t i = 0; i < u->nr; i++) {
+		CLEANUP(free_ptr)
+		char *workspace = mem_printf("%s/#%" PRIu64 "/workspace", boxes, u->box[i].owner);
+		if (!u->box[i].closed && workspace_holds(workspace))
+			return true;
+	}
+	return false;
+}
+
 bool unmerged_in_file(const char *path, size_t *out)
 {
 	struct session *s;
@@ -423,6 +458,7 @@ bool unmerged_in_file(const char *path, size_t *out)
 	bool known = unmerged_read(&u, s, &err) == 0;
 	if (known)
 		*out = unmerged_work(&u);
+	known = known && !unmerged_cut_off(&u, path, session_id(s));
 	unmerged_release(&u);
 	session_close(&s);
 	return known;

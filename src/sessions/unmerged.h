@@ -60,7 +60,11 @@ struct unmerged {
  * goes. Failures are reported on ctx->err. */
 void unmerged_forget(struct cmd_ctx *ctx, const char *path);
 
-/* unmerged_work of a session file; false: that can't be read. */
+/* Was its supervisor killed, and are the files of a sandbox here? They may have changes that no
+ * snapshot has. @path: of the session file; NULL: known to be that of the sandboxes. */
+bool unmerged_cut_off(const struct unmerged *u, const char *path, const char *id);
+/* unmerged_work of a session file that isn't running; false: that can't be read, or its supervisor
+ * was killed and the files of a sandbox may have changes that the recording lacks. */
 bool unmerged_in_file(const char *path, size_t *out);
 /* Every box of @s, also those with nothing to merge (files 0). */
 NODISCARD int unmerged_read(struct unmerged *out, struct session *s, struct err *err);

@@ -88,4 +88,13 @@ like "$("$sg" prune --older-than 0s --keep 0 --merged --yes 2>&1 </dev/null; "$s
 ok $? "prune --yes removes it"
 like "$(cat "$t/out")" "^freed: 1 session, [0-9.]+ [KM]iB" "and says what that frees"
 unlike "$("$sg" sandbox ls)" "$id" "and it is gone"
+# --- killed in a command: files that no snapshot has are work
+"$sg" sandbox exec --repo "$repo" -- sh -c 'echo only >only; sleep 100' </dev/null >/dev/null 2>&1 &
+wait_for 30 sh -c "find '$HOME/.local/state/sandglass/box' -name only | grep -q ."
+kill -9 "$(supervisor "$("$sg" ls --json | head -1 | sed -n 's/.*"session":"\([^"]*\).*/\1/p')")"
+wait
+"$sg" merge </dev/null >"$t/out" 2>&1
+ok $((! $?)) 'a merge does not say that there is nothing'
+"$sg" prune --merged --older-than 0s --yes </dev/null >"$t/out" 2>&1
+is "$(find "$HOME/.local/state/sandglass/box" -name only | wc -l)" 1 'prune --merged keeps it'
 finish
