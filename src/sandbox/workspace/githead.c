@@ -132,7 +132,7 @@ static bool head_path_covered(struct head_look *h, const struct buf *path,
 		return true;
 	if (!p || plan_no_change(p))
 		return host_has(h, path, e);
-	if (p->result == CLASS_IGNORED)
+	if (p->result == CLASS_IGNORED || p->result == CLASS_HASH_ONLY)
 		return host_has(h, path, e);
 	return p->result == CLASS_REFUSED || ws_has_content(&p->want) == (e != NULL);
 }
