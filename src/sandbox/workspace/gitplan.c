@@ -169,6 +169,8 @@ static void take_mode(struct plan_path *p)
 	p->after = p->want;
 	if (p->want.kind != WS_FILE) {
 		p->after.mode &= 0777 & ~host_umask();
+		if (p->want.kind == WS_DIR)
+			p->after.mode |= 0700; /* files are written into it, and undone in it */
 		return;
 	}
 	bool runs = p->want.mode & 0100;

@@ -63,6 +63,8 @@ static const struct {
 	  MERGE_APPLY, "test \"$(git diff --cached --name-only)\" = t; grep -q new a.bin; grep -q x t", "", "" },
 	{ "a file of another encoding: only the working file", REPO "echo '*.u working-tree-encoding=UTF-16LE' > .gitattributes; echo t > t; " COMMIT, "repo", "printf 'n\\0\\n\\0' > n.u", "true",
 	  MERGE_BRANCH, "test ! -e n.u; ! git rev-parse -q --verify sandglass/00c0ffee", "n.u: has another encoding in the working tree than in git, which isn't converted; only the working file can be merged; ", "" },
+	{ "a locked directory: its owner can use it", REPO "echo 1 > f; " COMMIT, "repo", "mkdir -p d/e; echo n > d/e/n; chmod 000 d/e; chmod 500 d", "true",
+	  MERGE_APPLY, "test \"$(stat -c %a d) $(stat -c %a d/e)\" = '700 700'; grep -q n d/e/n", "", "" },
 	{ "LFS pointers cannot be committed", REPO "echo '*.bin filter=lfs' > .gitattributes; echo p > a.bin; " COMMIT, "repo", "echo new > a.bin", "true",
 	  MERGE_COMMITS, "test -z \"$(git status --porcelain)\"; grep -q p a.bin",
 	  "a.bin: uses a filter program (such as LFS), which isn't run; only the working file can be merged; ", "" },
