@@ -39,6 +39,9 @@ struct gate_ops {
 	/* Adds the present cost of hosted sandboxes, which are paid by the hour: gate_accrue for
 	 * each. */
 	void (*accrue)(void *self);
+	/* Did a reviewer reject parts of what the action would merge? Then only a decision about it
+	 * alone approves it. NULL = no. */
+	bool (*rejected)(void *self, uint64_t action);
 	/* DECIDE_KILL: a user wants the agent gone (its held action has been ended as killed, the
 	 * agent is paused). */
 	void (*on_kill)(void *self, uint64_t agent, json_t *who);

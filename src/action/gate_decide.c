@@ -254,6 +254,12 @@ bool action_tree_changed(struct action *a)
 	return !hash_is_zero(&now) && !hash_eq(&now, &a->tree);
 }
 
+bool action_rejected(const struct action *a)
+{
+	const struct gate_ops *ops = &a->gate->ops;
+	return ops->rejected && ops->rejected(ops->self, a->id);
+}
+
 static void gate_decide_later(struct action *a, const struct decide *d)
 {
 	CLEANUP(arena_release) struct arena mem = ARENA_INIT;
@@ -388,6 +394,8 @@ void action_timed_out(struct action *a)
 	case ON_TIMEOUT_HOLD:
 		return;
 	case ON_TIMEOUT_ALLOW:
+		if (action_rejected(a))
+			return; /* as it is, nobody wants it: it waits for a decision */
 		d.decision = DECIDE_APPROVE;
 		append_decided(a, &d, "timeout", action_tree_changed(a));
 		a->reasons &= ~(unsigned)HOLD_ASK;

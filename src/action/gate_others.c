@@ -50,6 +50,8 @@ static const char *gate_others_stays(struct action *a, enum verdict v)
 		return "its agent is paused";
 	if (a->reasons & HOLD_FILTER)
 		return "a hold filter stopped it";
+	if (action_rejected(a))
+		return "parts of it were rejected in the review";
 	if (action_tree_changed(a) && a->judgement.risk == RISK_HIGH)
 		return "the files of its sandbox have changed since it was shown";
 	return NULL;

@@ -180,7 +180,8 @@ void action_waited(struct action *a);
 void action_release(struct action *a, unsigned what, const char *by);
 
 /* gate_decide.c */
-bool action_tree_changed(struct action *a); /* its box's files, since it was shown */
+bool action_tree_changed(struct action *a);   /* its box's files, since it was shown */
+bool action_rejected(const struct action *a); /* gate_ops.rejected */
 /* Decides a held @a as @d says (approve or deny), recorded as a decision of its own; without
  * further checks. */
 void decision_carry_out(struct action *a, const struct decide *d);

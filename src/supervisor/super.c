@@ -202,6 +202,11 @@ static void super_on_snapshot(void *self, uint64_t action, uint64_t box)
 	super_box_snapshot(self, box, action);
 }
 
+static bool on_rejected(void *self, uint64_t action)
+{
+	return trees_review_rejected(self, action);
+}
+
 static void box_opened(void *self, uint64_t box, json_t *result, const struct err *err)
 {
 	super_box_opened(self, box, result, err);
@@ -440,6 +445,7 @@ static int super_compose(struct super *s, struct err *err)
 					   .on_held = on_held,
 					   .on_budget = on_budget,
 					   .accrue = on_accrue,
+					   .rejected = on_rejected,
 					   .on_kill = super_on_kill,
 					   .self = s };
 	const struct boxes_ops boxes_ops = { .opened = box_opened,

@@ -58,6 +58,8 @@ NODISCARD int trees_pick_command(const struct tree_request *rq, const json_t *op
  * for other actions. */
 NODISCARD int trees_review_approve(const struct tree_request *rq, uint64_t action,
 				   const json_t *opts, struct err *err);
+/* Has a reviewer rejected parts of what @action would merge? */
+bool trees_review_rejected(struct super *s, uint64_t action);
 void trees_review_forget(struct super *s, uint64_t action); /* it was not approved after all */
 NODISCARD int trees_rollback_command(const struct tree_request *rq, uint64_t to, bool tell,
 				     struct err *err);

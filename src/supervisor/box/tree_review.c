@@ -345,6 +345,15 @@ static size_t all_rejected_parts(struct super *s, const struct action_spec *spec
 	return nr;
 }
 
+bool trees_review_rejected(struct super *s, uint64_t action)
+{
+	const struct action *a = gate_action(s->gate, action);
+	const struct action_spec *spec = a ? action_spec(a) : NULL;
+	struct trees *t = spec && spec->kind == ACT_MERGE ? super_box_trees(s, spec->box) : NULL;
+	return spec && spec->kind == ACT_MERGE && (t || spec->boxes) &&
+	       all_rejected_parts(s, spec, t) > 0;
+}
+
 /* --- a merge that waits for them -------------------------------------------------------------- */
 
 int trees_review_approve(const struct tree_request *rq, uint64_t action, const json_t *opts,

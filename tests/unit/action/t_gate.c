@@ -432,10 +432,11 @@ static void unattended(void)
 
 static void timeouts(void)
 {
-	static const char *const on[] = { "deny", "allow", "hold" };
-	for (int i = 0; i < 3; i++) {
+	static const char *const on[] = { "deny", "allow", "hold", "allow" };
+	for (int i = 0; i < 4; i++) {
 		char json[300];
 		w_open();
+		W.rejected = i == 3;
 		snprintf(json, sizeof(json),
 			 "{\"file\":\"t\",\"rules\":[{\"name\":\"t\",\"verdict\":\"ask\",\"line\":1,\"kind\":\"exec\",\"timeout_us\":1000,"
 			 "\"on_timeout\":\"%s\"}]}",
@@ -443,14 +444,14 @@ static void timeouts(void)
 		w_policy(json);
 		uint64_t id = w_exec("ls");
 		ok(json_int(fake_body(W.record, id, EV_ACTION_HELD), "until_us", 0) > 0, "%s: the deadline is recorded", on[i]);
-		for (int64_t end = clock_mono_us() + (i == 2 ? 20000 : 5000000); clock_mono_us() < end && !W.nr_done;)
+		for (int64_t end = clock_mono_us() + (i >= 2 ? 20000 : 5000000); clock_mono_us() < end && !W.nr_done;)
 			loop_turn(W.loop, 5);
 		if (i == 0)
 			ok(W.nr_done == 1 && W.done_end[0] == END_DENIED, "nobody answers: denied");
 		else if (i == 1)
 			ok(W.nr_done == 1 && W.done_end[0] == END_OK, "unless the rule says allow");
 		else
-			is_str(w_state(id), "held", "or hold");
+			is_str(w_state(id), "held", i == 2 ? "or hold" : "or parts of it were rejected in a review");
 		if (i < 2)
 			is_str(json_str(fake_body(W.record, id, EV_ACTION_DECIDED), "by", ""), "timeout", "and it is known by whom");
 		w_close();

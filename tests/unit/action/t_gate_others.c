@@ -66,6 +66,23 @@ static void named_then_released(void)
 	w_close();
 }
 
+static void not_past_a_review(void)
+{
+	struct err err = ERR_INIT;
+	w_open();
+	w_policy(PUSH);
+	W.rejected = true;
+	uint64_t a = w_exec("git push origin fix/a"), b = w_exec("git push origin fix/b");
+	w_turns(3);
+	CLEANUP(json_release) json_t *named = json_pack("[I]", (json_int_t)b), *went = json_array(), *who = ann();
+	struct decide d = { .action = a, .decision = DECIDE_APPROVE, .waiver = "git push origin fix/* *", .who = who,
+			    .others = named, .others_done = went };
+	is_int(gate_decide(W.gate, &d, &err), 0, "approved for the session");
+	w_turns(6);
+	is_str(w_state(b), "held", "one of which parts were rejected in a review stays pending");
+	w_close();
+}
+
 static void not_past_a_stop(void)
 {
 	struct err err = ERR_INIT;
@@ -228,6 +245,7 @@ int main(void)
 {
 	with_its_host();
 	named_then_released();
+	not_past_a_review();
 	not_past_a_stop();
 	uses();
 	by_rule();

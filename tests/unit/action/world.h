@@ -29,7 +29,7 @@ struct world {
 	bool judge_dead;
 	/* ops */
 	size_t snapshots, held_now, budget_calls, kills;
-	bool take_snapshots;
+	bool take_snapshots, rejected;
 	uint64_t last_snapshot;
 };
 
@@ -150,9 +150,17 @@ static void w_kill(void *self, uint64_t agent, json_t *who)
 
 enum { W_BOX = 1, W_AGENT = 2, W_OTHER = 3 };
 
+static bool w_rejected(void *self, uint64_t action)
+{
+	(void)self;
+	(void)action;
+	return W.rejected;
+}
+
 static void w_open(void)
 {
 	static const struct gate_ops ops = {
+		.rejected = w_rejected,
 		.snapshot = w_snapshot, .on_held = w_held, .on_budget = w_budget, .on_kill = w_kill
 	};
 	static const struct gate_judge judge = { w_when, NULL };
