@@ -69,6 +69,12 @@ static char *on_path(const char *program)
 	return NULL;
 }
 
+bool agent_inside_there(const char *program)
+{
+	CLEANUP(free_ptr) char *at = on_path(program);
+	return at != NULL;
+}
+
 /* The directory with a program and its parts: the parent of the outermost node_modules, else of
  * bin. NULL: every sandbox has it. */
 static char *agent_inside_root_of(const char *program)

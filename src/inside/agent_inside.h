@@ -3,6 +3,8 @@
 #ifndef INSIDE_AGENT_INSIDE_H
 #define INSIDE_AGENT_INSIDE_H
 
+#include <stdbool.h>
+
 #include "base/err.h"
 
 struct inner_agent {
@@ -27,6 +29,8 @@ struct inner_find {
  * installed, with the command that installs it. */
 NODISCARD int agent_inside_find(struct inner_agent *out, const struct inner_find *find,
 				struct err *err);
+/* Is such a program on PATH? */
+bool agent_inside_there(const char *program);
 void agent_inside_release(struct inner_agent *a);
 
 #endif

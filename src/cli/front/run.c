@@ -209,6 +209,8 @@ int cmd_run(struct cmd_ctx *ctx)
 	    (cmd_has(ctx, "image") || cmd_has(ctx, "build") || cmd_has(ctx, "option")))
 		return cmd_usage(ctx, "--image, --build, and --option require --agent or -i\n"
 				      "In a script, name them in sg.sandbox.");
+	if (cmd_has(ctx, "registry") && (!cmd_has(ctx, "agent") || !task))
+		return cmd_usage(ctx, "--registry requires --agent ID and -e TASK");
 	if (cmd_has(ctx, "agent") && !task && !terminal)
 		return cmd_usage(ctx, "--agent requires -e TASK or -i");
 	if (task && !task[strspn(task, " \t\r\n")])

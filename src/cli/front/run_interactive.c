@@ -12,20 +12,30 @@
 #include "cli/front/front.h"
 #include "cli/front/front_terminal.h"
 #include "inside/agent_inside.h"
+#include "inside/agent_registry.h"
 #include "login/login.h"
 #include "luahost/library.h"
 #include "sessions/sessions.h"
 #include "cli/front/tool_roots.h"
 #include "sessions/unmerged.h"
 
-/* The program on the host, or in the sandbox's own files; the sandbox's options go into @args. */
+/* The program on the host, or in the sandbox's own files; the sandbox's options go into @args.
+ * @listed: what the registry says, if one is given; may be NULL. */
 static int front_find_inner(struct cmd_ctx *ctx, json_t *o, const struct inner_find *find,
-			    struct inner_agent *a, struct strv *args, struct err *err)
+			    struct inner_agent *a, struct registry_agent *listed, struct strv *args,
+			    struct err *err)
 {
 	if (inner_sandbox_take(ctx, o, args, err) < 0)
 		return -1;
 	struct inner_find where = *find;
+	const char *registry = listed ? cmd_opt(ctx, "registry") : NULL;
 	where.inside = inner_sandbox_own(o);
+	if (registry && agent_registry_find(listed, registry, find->name, where.inside, err) < 0)
+		return -1;
+	if (registry) {
+		where.name = "custom";
+		where.program = listed->program;
+	}
 	if (agent_inside_find(a, &where, err) == 0)
 		return 0;
 	agent_inside_release(a);
@@ -88,15 +98,23 @@ int inner_agent(struct cmd_ctx *ctx, const char *task, json_t *o, struct err *er
 	const struct inner_find find = { .name = name,
 					 .control = cmd_opt(ctx, "control"),
 					 .program = command->nr ? command->item[0] : NULL };
-	if (front_find_inner(ctx, o, &find, &a, &args, err) < 0)
+	CLEANUP(registry_agent_release) struct registry_agent listed = { 0 };
+	if (front_find_inner(ctx, o, &find, &a, &listed, &args, err) < 0)
 		return -1;
+	const char *control = cmd_opt(ctx, "control");
 	inner_put_common(ctx, &a, full, &args);
-	inner_put_option(&args, "--control", cmd_opt(ctx, "control"));
+	inner_put_option(&args, "--control", !control && listed.program ? "acp" : control);
 	inner_put_option(&args, "--linger", cmd_opt(ctx, "linger"));
+	inner_put_option(&args, "--name", listed.program ? name : NULL);
+	inner_put_option(&args, "--env", listed.env);
 	strv_push(&args, "--");
 	strv_push(&args, task);
+	if (listed.program)
+		strv_push(&args, a.program ? a.program : listed.program);
+	for (size_t i = 0; i < listed.words.nr; i++)
+		strv_push(&args, listed.words.item[i]);
 	for (size_t i = 0; i < command->nr; i++)
-		strv_push(&args, i || !a.program ? command->item[i] : a.program);
+		strv_push(&args, i || !a.program || listed.program ? command->item[i] : a.program);
 	inner_put_script(ctx, o, name, text, len, &args);
 	agent_inside_release(&a);
 	return 0;
@@ -139,7 +157,7 @@ int front_run_interactive(struct cmd_ctx *ctx, json_t *o, struct err *err)
 	const struct inner_find find = { .name = name ? name : "custom",
 					 .control = name ? INNER_TERMINAL : NULL,
 					 .program = program };
-	if (front_find_inner(ctx, o, &find, &a, &args, err) < 0)
+	if (front_find_inner(ctx, o, &find, &a, NULL, &args, err) < 0)
 		return -1;
 	const char *shown = name		    ? name
 			    : strrchr(program, '/') ? strrchr(program, '/') + 1
