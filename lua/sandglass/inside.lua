@@ -273,7 +273,9 @@ local function wake(r)
   if again then wake_step(r, "start", "it is started again") end
   local err
   r.told = tell.new(function(body) rt.tell("agent.told", body) end)
-  r.told.keep = function() keep_session(r) end
+  r.told.keep = function()
+    if not r.kept or #r.kept.text <= kept.OFTEN_MAX then keep_session(r) end
+  end
   r.x.told, r.x.box = r.told, r.box
   r.wire, err = wires.open(r.box, r.how.argv(r.x), environment(r), r.told.put)
   if not r.wire then return nil, err end

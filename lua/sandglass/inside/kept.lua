@@ -1,8 +1,8 @@
 -- A copy of an agent's own session: the files of its home from which its protocol loads it. A fork has the files of the workspace
--- and a new home, so it gets this copy. It is taken when a turn ends, and whenever the agent asks for a permission.
+-- and a new home, so it gets this copy. It is taken when a turn ends and, while it is small, when the agent asks for a permission.
 local quote = require "sandglass.text".sg.quote
 
-local M = {}
+local M = { OFTEN_MAX = 1 << 20 }
 local TEXT_MAX = 24 << 20
 
 -- The place below its home; "." is all of it.
