@@ -107,6 +107,22 @@ for one in 'codex|app-server' 'claude|stream'; do
 	[ -n "$(held)" ] && "$sg" stop -S "$id" >"$t/out" 2>&1
 done
 
+# --- another model continues in the middle of a turn, with the agent's own session ---
+printf 'return require("sandglass.policy").rules { default = "allow" }\n' >any.lua
+for one in 'claude|stream' 'codex|app-server'; do
+	row "$one" || continue
+	model '[{"bash":"echo 1 >>one.txt"},{"bash":"echo 2 >>two.txt"},{"text":"all is done"}]'
+	rules=any.lua begin
+	wait_for 90 ended
+	at=$(events | python3 -c 'import json, sys
+print([e["seq"] for e in map(json.loads, sys.stdin) if e["kind"] == "agent.told" and e["body"].get("what") == "permit"][1])')
+	timeout 120 "$sg" --json fork "$id#$at" --model "${m%%:*}:m-2" >"$t/out" 2>&1 </dev/null
+	is "$?.$(grep -c '"outcome":"ok"' "$t/out")" 0.1 "$what: fork --model continues"
+	file=$(ls -t "$HOME"/.local/share/sandglass/sessions/*.glass | head -1)
+	is "$(told | grep -c '^session | .* resumed session')" 1 "$what: with its own session"
+	is "$("$sg" cat one.txt --at "$(sed 's/.*"session":"\([^"]*\)".*/\1/' "$t/out")")" 1 "$what: and does nothing again"
+done
+
 # --- asleep, and woken by a word: the same session, in a new process ---
 for one in 'claude|stream' 'codex|app-server' 'pi|rpc' 'opencode|acp' 'opencode|serve' 'gemini|acp' 'codex|acp' 'claude|sandbox-agent' 'codex|sandbox-agent'; do
 	row "$one" || continue
