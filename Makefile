@@ -35,7 +35,7 @@ ALL_CFLAGS := -std=gnu17 -D_GNU_SOURCE -DSANDGLASS_VERSION='"$(VERSION)"' -DSAND
 LDFLAGS_ALL := -pie -Wl,-z,relro,-z,now,-z,noexecstack -Wl,--as-needed -pthread $(LDSAN) $(LDFLAGS)
 
 # --- archives -----------------------------------------------------------------------------------------------------
-FOLDERS := base wire loop record query http action sandbox proxy control phrase app launcher keeper guest script tls
+FOLDERS := base wire loop record query http action sandbox proxy control phrase app launcher keeper guest script tls screen
 # what only the main program has
 app_DIRS := luahost secrets models hosted web exchange sessions check catalog suite inside mcp supervisor ops serve login \
 	terminal cli
@@ -64,7 +64,7 @@ LIBS_record := $(SQLITE_LIBS) -lgit2
 LIBS_ALL := -larchive -lgit2 -lz $(SQLITE_LIBS) -lcurl -lseccomp -lvterm -luv -ljansson -lsodium -lutf8proc -lncursesw -ltinfo -lm -lutil
 
 PROGRAMS := sandglass sandglass-replay sandglass-launcher sandglass-keeper sandglass-guest sandglass-host \
-	sandglass-tls sandglass-git
+	sandglass-tls sandglass-screen sandglass-git
 BINS := $(addprefix $B/,$(PROGRAMS) sandglass-guest.gz)
 
 .PHONY: all
@@ -145,6 +145,9 @@ $B/sandglass-host: $(call objs,$(call main_src,script)) $(call lib,script wire b
 
 $B/sandglass-tls: $(call objs,$(call main_src,tls)) $(call lib,tls wire base)
 	$(call link,$(call objs,$(call main_src,tls)) $(GROUP) $(filter %.a,$^) $(UNGROUP) -lssl -lcrypto -lseccomp $(LIBS_base))
+
+$B/sandglass-screen: $(call objs,$(call main_src,screen)) $(call lib,screen) $B/libui.a $(call lib,wire base)
+	$(call link,$(call objs,$(call main_src,screen)) $(GROUP) $(filter %.a,$^) $(UNGROUP) -lvterm -lseccomp $(LIBS_base))
 
 $B/sandglass-git: $(call objs,$(call main_src,sandbox)) $(call lib,sandbox action http query record read loop wire base)
 	$(call link,$(call objs,$(call main_src,sandbox)) $(GROUP) $(filter %.a,$^) $(UNGROUP) -lgit2 -lz $(SQLITE_LIBS) -luv $(LIBS_base))
@@ -351,7 +354,7 @@ install: all
 	install -d $(DESTDIR)$(PREFIX)/bin $(LIBEXEC) $(SHARE)
 	install $B/sandglass $B/sandglass-replay $(DESTDIR)$(PREFIX)/bin/
 	install $B/sandglass-launcher $B/sandglass-keeper $B/sandglass-guest $B/sandglass-host \
-		$B/sandglass-tls $B/sandglass-git $(LIBEXEC)/
+		$B/sandglass-tls $B/sandglass-screen $B/sandglass-git $(LIBEXEC)/
 	install -m 644 $B/sandglass-guest.gz $(LIBEXEC)/
 	cp -R lua $(SHARE)/
 	install -m 644 plugins/deepagents/sandglass_backend.py $(SHARE)/

@@ -84,7 +84,8 @@ static void check_programs(struct doctor *d)
 {
 	static const char *const names[] = { "sandglass-launcher", "sandglass-keeper",
 					     "sandglass-guest",	   "sandglass-host",
-					     "sandglass-tls",	   "sandglass-git" };
+					     "sandglass-tls",	   "sandglass-screen",
+					     "sandglass-git" };
 	for (size_t i = 0; i < ARRAY_LEN(names); i++) {
 		CLEANUP(free_ptr) char *path = paths_libexec(names[i]);
 		if (access(path, X_OK) == 0)
@@ -495,7 +496,8 @@ static int print_paths(struct cmd_ctx *ctx)
 {
 	static const char *const programs[] = { "sandglass-launcher", "sandglass-keeper",
 						"sandglass-guest",    "sandglass-host",
-						"sandglass-tls",      "sandglass-git" };
+						"sandglass-tls",      "sandglass-screen",
+						"sandglass-git" };
 	CLEANUP(free_ptr) char *boxes = paths_state("box");
 	CLEANUP(free_ptr) char *runtime = paths_runtime("");
 	const char *tmp = getenv("TMPDIR");

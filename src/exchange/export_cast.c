@@ -313,6 +313,7 @@ static int export_cast_on_event(struct cast *c, const struct event *ev, struct e
 		export_cast_on_ended(c, ev);
 		break;
 	case EV_PROC_RESIZE:
+	case EV_TERMINAL_ATTACHED:
 		buf_printf(&text, "%dx%d", (int)json_int(body, "cols", COLS),
 			   (int)json_int(body, "rows", ROWS));
 		push_text(c, ev, ev->action, -3, &text);

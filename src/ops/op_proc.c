@@ -9,6 +9,7 @@
 #include "supervisor/core/call.h"
 #include "ops/op.h"
 #include "record/record_event.h"
+#include "supervisor/people/screen_keys.h"
 #include "supervisor/people/terminal_hub.h"
 #include "sandbox/shell.h"
 
@@ -422,6 +423,7 @@ void op_proc_resize(struct call *c)
 		call_fail_err(c, &err);
 		return;
 	}
+	screen_keys_resize(c->super, p->action, (int)rows, (int)cols);
 	/* readers of the recording need the width of lines */
 	uint64_t seq = record_ev_proc_resize(
 		c->super->record,

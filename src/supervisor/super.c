@@ -14,6 +14,7 @@
 #include "sessions/index_background.h"
 #include "hosted/hosted_plugin.h"
 #include "supervisor/people/ask.h"
+#include "supervisor/people/screen_keys.h"
 #include "supervisor/people/unattended.h"
 #include "inside/proxy.h"
 #include "inside/tls_end.h"
@@ -548,6 +549,7 @@ static bool super_release(struct super *s)
 	op_procs_free(s);
 	op_shells_free(s);
 	terminals_free(s);
+	screen_keys_free(s);
 	operator_inputs_free(s);
 	op_copy_leave();
 	control_server_free(&s->server, s->why);

@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "terminal/operator_tty.h"
+#include "terminal/past_screen.h"
 #include "terminal/terminal_view_priv.h"
 #include "base/fd.h"
 #include "record/record.h"
@@ -22,14 +23,13 @@ enum {
 	/* the delay in which a sequence that may be the prefix key must be complete */
 	BEGUN_MS = 15,
 	LOOK_MS = 25, /* at the recording, when its end must come */
-	PIECE = 256 << 10,
 	TYPE_PIECE = 64 << 10,
 	/* silence of the program after which its output becomes cells: a little, or much of it */
 	QUIET_MS = 20,
 	FLOOD_QUIET_MS = 200,
 	FLOOD = 64 << 10,
-	PAST_MAX = 32 << 20, /* bytes of earlier output that make the screen */
-	SETTLE_MS = 60,	     /* delay of the last output of a program that has stopped */
+	RAW_MAX = 1 << 20, /* of earlier output that the first client gets as it is */
+	SETTLE_MS = 60,	   /* delay of the last output of a program that has stopped */
 };
 
 void view_write(struct attached_view *v, const void *bytes, size_t len)
@@ -209,51 +209,30 @@ static int view_events(struct attached_view *v, struct err *err)
 	return rc;
 }
 
-/* The program's earlier output, with its sizes, up to @offset. Raw (@out): to the terminal as
- * well. */
+static bool past_view_event(void *self, const struct event *ev)
+{
+	struct attached_view *v = self;
+	view_event(v, ev);
+	return !v->ended;
+}
+
+static void past_view_output(void *self, const struct buf *bytes)
+{
+	view_write_buf(self, bytes);
+}
+
+/* The program's earlier output up to @offset. Raw: to the terminal as well, if it is not long. */
 static int past_output(struct attached_view *v, uint64_t offset, bool raw, struct err *err)
 {
-	CLEANUP(arena_release) struct arena a = ARENA_INIT;
-	struct event ev;
-	uint64_t at = 0;
-	int rc = 1;
-	while (at < offset && rc >= 0) {
-		rc = feed_next(v->f, &ev, &a, 0, err);
-		if (rc == 0) {
-			poll(NULL, 0, LOOK_MS);
-			continue;
-		}
-		CLEANUP(json_release)
-		json_t *body =
-			json_parse(ev.body ? ev.body : "{}", ev.body ? ev.len : 2, "event", err);
-		if (ev.kind == EV_PROC_RESIZE)
-			screen_model_resize(v->screen, (int)json_int(body, "rows", 24),
-					    (int)json_int(body, "cols", 80));
-		uint64_t end = ev.kind == EV_OUTPUT && json_int(body, "stream", 0) == STREAM_PTY
-				       ? at + (uint64_t)json_int(body, "len", 0)
-				       : 0;
-		if (ev.kind != EV_OUTPUT)
-			view_event(v, &ev);
-		while (rc == 1 && at < end) {
-			CLEANUP(buf_release) struct buf out = BUF_INIT;
-			if (session_output(v->u->session, v->u->action, STREAM_PTY, at,
-					   end - at < PIECE ? (size_t)(end - at) : PIECE, &out,
-					   err) < 0)
-				return -1;
-			if (!out.len)
-				break;
-			at += out.len;
-			if (raw)
-				view_write_buf(v, &out);
-			modes_feed(&v->inner, out.data, out.len);
-			if (at + PAST_MAX >= offset)
-				screen_model_feed(v->screen, out.data, out.len);
-		}
-		arena_reset(&a);
-		if (v->ended)
-			return 0;
-	}
-	return rc < 0 ? -1 : 0;
+	const struct past_screen p = { .session = v->u->session,
+				       .action = v->u->action,
+				       .offset = offset,
+				       .screen = v->screen,
+				       .modes = &v->inner,
+				       .event = past_view_event,
+				       .output = raw ? past_view_output : NULL,
+				       .self = v };
+	return past_screen_read(&p, v->f, err);
 }
 
 /* --- coming --- */
@@ -302,7 +281,7 @@ static int view_attach(struct attached_view *v, struct err *err)
 	if (view_tie(v, &answer, err) < 0)
 		return -1;
 	uint64_t offset = (uint64_t)json_int(answer, "offset", 0);
-	bool first = json_flag(answer, "first", false);
+	bool first = json_flag(answer, "first", false) && offset <= RAW_MAX;
 	v->agent = (uint64_t)json_int(answer, "agent", 0);
 	v->box = (uint64_t)json_int(answer, "box", 0);
 	snprintf(v->name, sizeof(v->name), "%s", json_str(answer, "name", "program"));

@@ -13,7 +13,7 @@ is $? 0 'make install DESTDIR=... PREFIX=/opt/glass'
 root=$t/dest/opt/glass
 is "$(find "$t/dest" -mindepth 1 -maxdepth 1 | wc -l) $(ls "$t/dest/opt")" '1 glass' 'nothing lies outside the prefix'
 is "$(ls "$root/bin" | tr '\n' ' ')" 'sandglass sandglass-replay ' 'two programs for people'
-is "$(ls "$root/libexec/sandglass" | tr '\n' ' ')" 'sandglass-git sandglass-guest sandglass-guest.gz sandglass-host sandglass-keeper sandglass-launcher sandglass-tls ' 'what the program runs'
+is "$(ls "$root/libexec/sandglass" | tr '\n' ' ')" 'sandglass-git sandglass-guest sandglass-guest.gz sandglass-host sandglass-keeper sandglass-launcher sandglass-screen sandglass-tls ' 'what the program runs'
 [ -f "$root/share/sandglass/lua/meta/sandglass.d.lua" ]
 ok $? 'the types of the Lua library, for editors'
 [ -f "$root/share/sandglass/lua/examples/fix.lua" ]

@@ -17,6 +17,20 @@ const char *__asan_default_options(void)
 	return "check_printf=0";
 }
 
+/* It replaces the terminal by one that shows the same. */
+static void keyframe_of(struct vt **v, const uint8_t *p, size_t len)
+{
+	struct modes m = { 0 };
+	CLEANUP(buf_release) struct buf before = BUF_INIT, after = BUF_INIT, key = BUF_INIT;
+	modes_feed(&m, p, len);
+	vt_paint(*v, &before);
+	if (!vt_again(v, &m, &key))
+		return;
+	vt_paint(*v, &after);
+	if (before.len != after.len || memcmp(before.data, after.data, after.len) != 0)
+		abort();
+}
+
 static void read_it(const uint8_t *data, const uint8_t *p, size_t len, size_t cut, struct buf *out)
 {
 	int rows = 1 + data[0] % 60, cols = 1 + data[1] % 140;
@@ -30,6 +44,7 @@ static void read_it(const uint8_t *data, const uint8_t *p, size_t len, size_t cu
 	if (t.nr > (size_t)rows + VT_BACK_MAX)
 		abort();
 	text_plain(&t, false, out);
+	keyframe_of(&v, p, len);
 	vt_free(&v);
 	for (size_t i = 0; i < out->len; i++)
 		if ((unsigned char)out->data[i] < ' ' && out->data[i] != '\n')

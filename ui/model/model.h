@@ -128,8 +128,10 @@ struct model_action {
 	uint32_t kept;
 };
 
-struct model_size { /* a terminal of a box was given another size, @at bytes of its output */
-	uint64_t action, at;
+/* A terminal in a sandbox got another size after @at bytes of its output, or has a keyframe there:
+ * event @key, 0 for a size. */
+struct model_size {
+	uint64_t action, at, key;
 	int cols, rows;
 };
 

@@ -59,6 +59,7 @@ bool model_is_row(uint16_t kind)
 	case EV_MODEL_REPLY:
 	case EV_PROC_STDIN:
 	case EV_PROC_RESIZE:
+	case EV_TERMINAL_SCREEN:
 	case EV_BUDGET_SPENT:
 	case EV_STORE_SET:
 	case EV_CONTROL_COMMAND:
@@ -334,13 +335,38 @@ static void output_came(struct model_action *act, const struct ev_output *o)
 		act->pty_bytes += len;
 }
 
-static void model_fold_size(struct model *m, const struct model_action *act,
-			    const struct ev_proc_resize *o)
+static void model_fold_size(struct model *m, struct model_size size)
 {
 	GROW(m->size, m->nr_sizes, m->cap_sizes);
-	m->size[m->nr_sizes++] =
-		(struct model_size){ act->id, act->pty_bytes, o->has_cols ? (int)o->cols : 80,
-				     o->has_rows ? (int)o->rows : 24 };
+	m->size[m->nr_sizes++] = size;
+}
+
+static void model_fold_resize(struct model *m, const struct model_action *act,
+			      const struct ev_proc_resize *o)
+{
+	model_fold_size(m, (struct model_size){ .action = act->id,
+						.at = act->pty_bytes,
+						.cols = o->has_cols ? (int)o->cols : 80,
+						.rows = o->has_rows ? (int)o->rows : 24 });
+}
+
+static void model_fold_attached(struct model *m, const struct model_action *act,
+				const struct ev_terminal_attached *o)
+{
+	model_fold_size(m, (struct model_size){ .action = act->id,
+						.at = act->pty_bytes,
+						.cols = o->has_cols ? (int)o->cols : 80,
+						.rows = o->has_rows ? (int)o->rows : 24 });
+}
+
+static void model_fold_keyframe(struct model *m, const struct model_action *act,
+				const struct event *ev, const struct ev_terminal_screen *o)
+{
+	model_fold_size(m, (struct model_size){ .action = act->id,
+						.at = (uint64_t)o->at,
+						.key = ev->seq,
+						.cols = o->has_cols ? (int)o->cols : 80,
+						.rows = o->has_rows ? (int)o->rows : 24 });
 }
 
 static bool fold_by_human(const struct ev_action_decided *o)
@@ -389,7 +415,13 @@ static void model_fold_action_event(struct model *m, struct model_agent *a, cons
 		act->traced = true;
 		break;
 	case EV_PROC_RESIZE:
-		model_fold_size(m, act, body);
+		model_fold_resize(m, act, body);
+		break;
+	case EV_TERMINAL_ATTACHED:
+		model_fold_attached(m, act, body);
+		break;
+	case EV_TERMINAL_SCREEN:
+		model_fold_keyframe(m, act, ev, body);
 		break;
 	default:
 		break;
@@ -679,6 +711,7 @@ static void apply_body(struct model *m, struct model_agent *a, const struct even
 	if (ev->kind == EV_ACTION_REQUESTED)
 		action_requested(m, a, ev, body);
 	else if (ev->kind == EV_OUTPUT || ev->kind == EV_PROC_RESIZE || ev->kind == EV_PROC_EXEC ||
+		 ev->kind == EV_TERMINAL_ATTACHED || ev->kind == EV_TERMINAL_SCREEN ||
 		 (ev->kind > EV_ACTION_REQUESTED && ev->kind < EV_LATCH_PAUSE))
 		model_fold_action_event(m, a, ev, body);
 	else if (ev->kind == EV_LATCH_PAUSE)

@@ -13,6 +13,7 @@
 #define UI_VT_H
 
 #include "base/buf.h"
+#include "ui/term/modes.h"
 #include "ui/term/text.h"
 
 /* In one column libvterm writes the second half of a wide character nowhere. */
@@ -32,6 +33,11 @@ void vt_resize(struct vt *v, int rows, int cols);
  * shows nothing, and puts the cursor to its place. Text goes through the sanitizer; modes are not
  * set. */
 void vt_paint(const struct vt *v, struct buf *out);
+/* A keyframe: appends to @out what brings a new terminal of that size to the state of *@v, with the
+ * program's modes @m (ui/term/modes.h), so that what is fed afterwards makes the same screens.
+ * Replaces *@v by such a terminal, without scrollback, and returns true. Returns false, with *@v
+ * freed and NULL, inside of a sequence or in a state that sequences can't express. */
+bool vt_again(struct vt **v, const struct modes *m, struct buf *out);
 /* Appends the rows of the screen as text, without the blanks at their ends. */
 void vt_rows(const struct vt *v, struct buf *out);
 /* Appends scrollback and screen, without the blank rows at the end. */

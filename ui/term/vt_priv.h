@@ -1,11 +1,10 @@
-/* The state of ui/term/vt.c. */
+/* Between vt.c, which feeds the emulation, and the files that read its state. */
 #ifndef UI_VT_PRIV_H
 #define UI_VT_PRIV_H
 
 #include <vterm.h>
 
 #include "ui/term/csi_bound.h"
-#include "ui/term/modes.h"
 #include "ui/term/vt.h"
 
 struct line {
@@ -34,6 +33,7 @@ struct vt {
 	long credit; /* characters that REPs may still make: input earns them */
 };
 
+struct glyph glyph_of(const struct vt *v, const VTermScreenCell *c);
 /* Appends what selects the style of @c, from any other. */
 void vt_put_style(const VTermScreenCell *c, struct buf *out);
 /* From 1. False: libvterm gives none. Between two sequences only. */

@@ -75,6 +75,8 @@ int text_of_event(struct text_reader *t, uint64_t seq, struct buf *out, struct e
 		result = 1;
 	}
 	sqlite3_reset(st);
+	if (kind == EV_TERMINAL_SCREEN) /* the output has the same text */
+		return 0;
 	if (result == 1 && kind == EV_OUTPUT) {
 		bool terminal = strstr(buf_cstr(out), "\"stream\":3") != NULL;
 		buf_reset(out);

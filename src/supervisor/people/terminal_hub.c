@@ -7,6 +7,8 @@
 #include <string.h>
 #include <sys/ioctl.h>
 
+#include "supervisor/people/screen_keys.h"
+
 enum {
 	RELEASE_MS = 10, /* rule 2 */
 	/* below CONTROL_SLOW: a terminal that stands still is not a slow client */
@@ -187,6 +189,8 @@ void terminal_output(void *super, uint64_t action, enum record_stream stream, co
 {
 	struct super *s = super;
 	struct terminal *t = stream == STREAM_PTY ? terminal_of(s, action) : NULL;
+	if (stream == STREAM_PTY)
+		screen_keys_output(s, action, len);
 	if (!t || !t->client || !s->server)
 		return;
 	CLEANUP(buf_release) struct buf clean = BUF_INIT;
@@ -354,6 +358,7 @@ int cmd_resize(struct ask_for *a, json_t *out, struct err *err)
 	struct terminal *t = terminal_of(a->s, id);
 	if (t)
 		t->size = size;
+	screen_keys_resize(a->s, id, size.ws_row, size.ws_col);
 	uint64_t seq = record_ev_proc_resize(
 		a->s->record,
 		&(struct event){ .cause = id,
@@ -433,7 +438,7 @@ int cmd_terminal(struct ask_for *a, json_t *out, struct err *err)
 	json_t *answer = json_object();
 	json_put_int(answer, "action", (int64_t)id);
 	json_put_int(answer, "offset", runs ? (int64_t)action_output_mark(act, STREAM_PTY) : 0);
-	record_output_seal(a->s->record, id, STREAM_PTY); /* the client reads it there */
+	screen_keys_resize(a->s, id, size.ws_row, size.ws_col); /* and the client reads it there */
 	json_put_flag(answer, "runs", runs);
 	json_put_flag(answer, "first", !t->used);
 	json_put_flag(answer, "stopped", t->stopped);
