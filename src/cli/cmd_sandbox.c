@@ -100,10 +100,11 @@ static int cmd_sandbox_attach(struct cmd_ctx *ctx, bool watch)
 	if ((!cmd_word(ctx, 0) && cmd_sandbox_find_shared(&shared, &err) < 0) ||
 	    find_live(ctx, shared ? shared : cmd_word(ctx, 0), &path, &socket, &err) < 0)
 		return cmd_fail(ctx, &err);
-	const struct front_terminal_opts to = { .take = cmd_has(ctx, "take"),
-						.name = cmd_opt(ctx, "agent") };
-	if (!watch && !cmd_has(ctx, "console") && isatty(0) && isatty(1) && !ctx->no_tui &&
-	    front_has_terminal(socket, to.name))
+	struct front_terminal_opts to = { .take = cmd_has(ctx, "take"),
+					  .name = cmd_opt(ctx, "agent") };
+	bool here = !watch && !cmd_has(ctx, "console") && isatty(0) && isatty(1) && !ctx->no_tui;
+	to.wait = here && !to.name && front_terminal_comes(path);
+	if (here && (to.wait || front_has_terminal(socket, to.name)))
 		return front_terminal(ctx, path, socket, &to);
 	if (to.take || to.name)
 		return cmd_fail_with(ctx, EXIT_UNSUCCESSFUL, "attach: %s%s%s",

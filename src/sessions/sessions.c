@@ -243,6 +243,36 @@ static bool sessions_named(const struct session_file *f, const char *text)
 	return !strcmp(f->name, text);
 }
 
+/* When it started; 0: unreadable. */
+static int64_t session_started_us(const char *path)
+{
+	CLEANUP(arena_release) struct arena a = ARENA_INIT;
+	struct session *s;
+	struct err none = ERR_INIT;
+	struct event ev = { 0 };
+	if (session_open(&s, path, &none) < 0)
+		return 0;
+	int64_t us = session_event(s, 1, &ev, &a, &none) == 0 ? ev.ts_us : 0;
+	session_close(&s);
+	return us;
+}
+
+/* The session that started last. A label or a verification changes the time of an older file, so
+ * that the files are sorted by another time; none started after its file's time. */
+static const struct session_file *started_last(const struct session_files *files)
+{
+	const struct session_file *best = &files->item[0];
+	int64_t best_us = 0;
+	for (size_t i = 0; i < files->nr && files->item[i].mtime_us > best_us; i++) {
+		int64_t us = session_started_us(files->item[i].path);
+		if (us > best_us) {
+			best = &files->item[i];
+			best_us = us;
+		}
+	}
+	return best;
+}
+
 static int by_default(const struct session_files *files, const char *dir, char **path_out,
 		      struct err *err)
 {
@@ -259,9 +289,9 @@ static int by_default(const struct session_files *files, const char *dir, char *
 	if (!files->nr)
 		return err_set(err, ERR_NOENT,
 			       "no sessions found in '%s'\nRecord one with 'sandglass demo'.", dir);
-	const struct session_file *taken = nr == 1 ? running : &files->item[0];
+	const struct session_file *last = started_last(files), *taken = nr == 1 ? running : last;
 	/* programs that name no session learn it only if it is not the newest */
-	bool newest = taken == &files->item[0], terminal = isatty(STDERR_FILENO);
+	bool newest = taken == last, terminal = isatty(STDERR_FILENO);
 	if (!newest || (terminal && files->nr > 1))
 		fprintf(stderr, terminal ? "\x1b[2msession %s (%s)\x1b[m\n" : "session %s (%s)\n",
 			taken->id, newest ? "newest" : "running");

@@ -42,6 +42,8 @@ is "$(labels three)" '{"note": "two words"}' 'and removed by NAME-, also with an
 "$sg" verify three >"$t/out" 2>&1
 is $? 0 'the chain still verifies'
 is "$("$sg" events three --json --filter kind:session.labeled | wc -l)" 2 'each change is an event'
+"$sg" label one older=1 >"$t/out" 2>&1
+is "$("$sg" events --json 2>/dev/null | head -1 | grep -o '"name":"[a-z]*"' | head -1)" '"name":"three"' 'the newest session is the one that started last, not the one with a new label'
 before=$("$sg" events three --json | wc -l)
 for word in '' '=x' '-x' 'a b' $'a=\x01' "$(printf '%064d' 1)"; do
 	"$sg" label three -- "$word" >"$t/out" 2>&1 && ok 1 "'$word' is refused"

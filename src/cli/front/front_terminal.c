@@ -12,6 +12,7 @@
 #include "cli/lib/cmd_priv.h"
 #include "cli/lib/config.h"
 #include "cli/front/front_line.h"
+#include "luahost/library.h"
 #include "sessions/unmerged.h"
 #include "terminal/prefix_keys.h"
 #include "terminal/terminal_view.h"
@@ -220,6 +221,27 @@ bool front_has_terminal(const char *socket, const char *name)
 	bool has = terminal_row(json_object_get(control_client_welcome(c), "state"), name) != NULL;
 	control_client_free(&c);
 	return has;
+}
+
+bool front_terminal_comes(const char *path)
+{
+	CLEANUP(arena_release) struct arena a = ARENA_INIT;
+	CLEANUP(buf_release) struct buf text = BUF_INIT;
+	struct session *s;
+	struct err none = ERR_INIT;
+	struct event ev;
+	size_t len;
+	const char *own = library_file("agents/interactive.lua", &len);
+	if (!own || session_open(&s, path, &none) < 0)
+		return false;
+	json_t *body = session_event(s, 1, &ev, &a, &none) == 0 && ev.body
+			       ? json_parse(ev.body, ev.len, "session.start", &none)
+			       : NULL;
+	bool comes = json_get_bytes(json_object_get(body, "script_text"), &text) &&
+		     text.len == len && !memcmp(text.data, own, len);
+	json_decref(body);
+	session_close(&s);
+	return comes;
 }
 
 static void push_number(struct strv *args, const char *flag, int number)

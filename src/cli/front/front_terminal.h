@@ -20,6 +20,9 @@ int front_terminal(struct cmd_ctx *ctx, const char *path, const char *socket,
 		   const struct front_terminal_opts *o);
 /* Does the live session have a program in a terminal that an agent is? */
 bool front_has_terminal(const char *socket, const char *name);
+/* Is the session at @path that of one program in its own terminal interface (run -i)? Its terminal
+ * may come later. */
+bool front_terminal_comes(const char *path);
 /* Fills @o, the script's words, with the size and the variables of our terminal. */
 void front_terminal_words(struct strv *args);
 
