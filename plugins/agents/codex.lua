@@ -92,7 +92,8 @@ return {
       local files = { [".codex/config.toml"] = config(x, 'approval_policy = "on-request"\nsandbox_mode = "danger-full-access"\n') }
       if x.login then files[".codex/config.toml"], files[".codex/auth.json"] = login_config(x), login_file(x) end
       if x.proxy == "" then return files end
-      -- They ask about each command of a script that its model has it run; the proxy sees the script. The first one shows that they work.
+      -- The proxy checks the commands that a script of its model names. They ask about each command that runs, also of a script that the proxy
+      -- can't read, and hear what was decided. The first one shows that they work.
       files[".codex/hooks.json"] = p.encode { hooks = hooks.groups(x, { "SessionStart", "PreToolUse", "PermissionRequest", "PostToolUse" }, 86400) }
       files[hooks.path] = hooks.script(x, "codex")
       return files

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "inside/inside_priv.h"
+#include "inside/script_commands.h"
 #include "inside/tool_spec.h"
 #include "record/record_event.h"
 
@@ -20,6 +21,7 @@ static void gate_tool_unlink(struct tool *t)
 void tool_release(struct tool *t)
 {
 	free(t->id);
+	free(t->of);
 	free(t->cmd);
 	free(t->what);
 	free(t->name);
@@ -82,9 +84,20 @@ static char *gate_tool_edited(const struct action_result *res)
 		   : mem_strdup("The user wants this done differently.");
 }
 
+/* A script with a refused command doesn't run: its other commands answer no hook. */
+static void gate_tool_drop_script(struct proxy *p, const char *call)
+{
+	for (struct tool *t = p->tools, *next; t; t = next) {
+		next = t->next;
+		if (t->of && !strcmp(t->of, call))
+			tool_drop(t);
+	}
+}
+
 static void gate_tool_done(void *self, const struct action_result *res)
 {
 	struct tool *t = self;
+	struct proxy *p = t->proxy;
 	struct flow *f = t->flow;
 	t->open = false;
 	t->flow = NULL;
@@ -94,14 +107,21 @@ static void gate_tool_done(void *self, const struct action_result *res)
 	}
 	if (!f)
 		return;
-	if (res->end != END_OK)
-		f->why[t->index] = tool_refusal(res);
-	else if (res->edited)
-		f->why[t->index] = gate_tool_edited(res);
-	if (f->why[t->index])
+	char *why = res->end != END_OK ? tool_refusal(res)
+		    : res->edited      ? gate_tool_edited(res)
+				       : NULL;
+	if (why && f->why[t->index]) /* of another command of its script */
+		free(why);
+	else if (why)
+		f->why[t->index] = why;
+	if (why)
 		tool_drop(t);
-	if (--f->undecided == 0)
-		model_judged(f);
+	if (--f->undecided)
+		return;
+	for (size_t i = 0; i < f->nr_why; i++)
+		if (f->why[i])
+			gate_tool_drop_script(p, f->answer.call[i].id);
+	model_judged(f);
 }
 
 static void take_command(struct tool *t, const struct action_spec *spec)
@@ -120,21 +140,10 @@ static bool gate_tool_is_script(const struct flow *f, const struct answer_call *
 	return c->custom && f->proxy->hooked && !strcmp(c->name, "exec");
 }
 
-static void gate_tool_judge(struct flow *f, size_t i)
+static void gate_tool_submit(struct flow *f, struct tool *t, struct action_spec spec)
 {
-	struct answer_call *c = &f->answer.call[i];
-	CLEANUP(json_release) json_t *args = answer_call_args(c);
 	struct super *s = f->proxy->all->s;
-	struct tool *t = gate_tool_new(f, i);
-	struct action_spec spec = { .kind = ACT_MCP, .tool = c->name };
 	const struct action_client client = { .done = gate_tool_done, .self = t };
-	if (gate_tool_is_script(f, c)) {
-		json_decref(args);
-		spec.args = args = json_object();
-		json_put_bytes(args, "script", c->args.data, c->args.len);
-	} else {
-		tool_spec(&spec, c->name, args, args ? NULL : buf_cstr(&c->args));
-	}
 	take_command(t, &spec);
 	spec.cause = f->cause;
 	spec.agent = f->proxy->agent;
@@ -148,6 +157,48 @@ static void gate_tool_judge(struct flow *f, size_t i)
 	tool_describe(t, &spec);
 	t->action = gate_submit(s->gate, &spec, &t->effector, &client);
 	strv_release(&spec.argv);
+}
+
+/* Each command that a script names is an action, so that no hook inside has to be trusted: a hook
+ * that asks about one of them receives the answer that is there. */
+static bool gate_tool_script(struct flow *f, size_t i)
+{
+	const struct answer_call *c = &f->answer.call[i];
+	CLEANUP(strv_release) struct strv commands = STRV_INIT;
+	if (!c->custom || strcmp(c->name, "exec") != 0 ||
+	    !script_commands(buf_cstr(&c->args), c->args.len, &commands))
+		return false;
+	f->undecided += commands.nr - 1;
+	for (size_t k = 0; k < commands.nr; k++) {
+		CLEANUP(json_release) json_t *args = json_object();
+		struct action_spec spec;
+		struct tool *t = tool_add(f->proxy, "");
+		t->flow = f;
+		t->index = i;
+		t->of = mem_strdup(c->id);
+		json_put_str(args, "cmd", commands.item[k]);
+		tool_spec(&spec, "exec_command", args, NULL);
+		gate_tool_submit(f, t, spec);
+	}
+	return true;
+}
+
+static void gate_tool_judge(struct flow *f, size_t i)
+{
+	struct answer_call *c = &f->answer.call[i];
+	if (gate_tool_script(f, i))
+		return;
+	CLEANUP(json_release) json_t *args = answer_call_args(c);
+	struct tool *t = gate_tool_new(f, i);
+	struct action_spec spec = { .kind = ACT_MCP, .tool = c->name };
+	if (gate_tool_is_script(f, c)) {
+		json_decref(args);
+		spec.args = args = json_object();
+		json_put_bytes(args, "script", c->args.data, c->args.len);
+	} else {
+		tool_spec(&spec, c->name, args, args ? NULL : buf_cstr(&c->args));
+	}
+	gate_tool_submit(f, t, spec);
 }
 
 void tools_judge(struct flow *f)
@@ -213,18 +264,25 @@ static void gate_tool_on_result(void *self, const char *id, const char *text, bo
 {
 	struct proxy *p = self;
 	uint64_t answered = hooks_answered(p, id);
+	bool ended = false;
 	if (answered) {
 		record_result(p, answered, text, error);
 		gate_tool_look(p, ACT_EXEC, answered);
 		return;
 	}
-	for (struct tool *t = p->tools; t; t = t->next) {
-		if (t->open || strcmp(t->id, id) != 0)
+	for (struct tool *t = p->tools, *next; t; t = next) {
+		next = t->next;
+		if (t->open || strcmp(t->of ? t->of : t->id, id) != 0)
 			continue;
-		record_result(p, t->action, text, error);
-		gate_tool_look(p, t->kind, t->action);
+		if (!ended) {
+			record_result(p, t->action, text, error);
+			gate_tool_look(p, t->kind, t->action);
+		}
+		ended = true;
+		bool more = t->of != NULL; /* of the same script */
 		tool_drop(t);
-		return;
+		if (!more)
+			return;
 	}
 }
 

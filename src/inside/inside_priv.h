@@ -111,7 +111,8 @@ struct tool {
 	struct proxy *proxy;
 	struct flow *flow; /* while it is judged */
 	size_t index;
-	char *id;  /* the provider's */
+	char *id;  /* the provider's; empty: unknown */
+	char *of;  /* the call whose script runs this command; NULL: it is a call itself */
 	char *cmd; /* what it would run, as its agent wrote it; NULL: not a command */
 	enum action_kind kind;
 	char *what; /* the command or path; may be NULL */

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "inside/script_commands.h"
 #include "inside/tool_spec.h"
 #include "base/mem.h"
 #include "http/retry.h"
@@ -34,8 +35,11 @@ static void tool(const char *text)
 {
 	const char *nl = strchr(text, '\n');
 	struct err err = ERR_INIT;
+	CLEANUP(strv_release) struct strv commands = STRV_INIT;
 	if (!nl)
 		return;
+	if (script_commands(nl + 1, strlen(nl + 1), &commands) != (commands.nr > 0))
+		abort();
 	CLEANUP(free_ptr) char *name = mem_strndup(text, (size_t)(nl - text));
 	CLEANUP(json_release) json_t *args = json_parse(nl + 1, strlen(nl + 1), "arguments", &err);
 	struct action_spec s = { 0 };
