@@ -73,6 +73,8 @@ L
 	wait_for 60 ended
 	mux kill-server 2>/dev/null
 }
+look_shows() { mux capture-pane -p -t look | grep -qE "$1"; }
+looked() { ! mux has-session -t look 2>/dev/null; }
 ended() { events | grep -q '"kind":"session.end"'; }
 vendors_claude() { # its own file, with the token that model.py takes for good
 	mkdir -p "$HOME/.claude"
@@ -128,7 +130,7 @@ for row in 'claude=❯|for shortcuts' 'codex=Ask Codex to do anything' 'gemini=T
 	"vendors_$agent"
 	"$sg" login add "$agent" --yes >"$t/out" 2>&1
 	is $? 0 "$agent: its login is added"
-	rm -rf repo && mkdir repo && git -C repo init -q && echo precious >repo/keep.txt && git -C repo add . && git -C repo commit -qm first
+	rm -rf repo && mkdir repo && git -C repo init -q && echo precious >repo/keep.txt && cp "$here/login/find_token.py" repo && git -C repo add . && git -C repo commit -qm first
 	in_agent "$sg run --agent $agent -i --repo repo --policy ask.lua"
 	wait_for 60 shows "$prompt"
 	ok $? "$agent: its prompt is there without a dialog"
@@ -157,6 +159,16 @@ for row in 'claude=❯|for shortcuts' 'codex=Ask Codex to do anything' 'gemini=T
 	wait_for 60 shows 'all is done'
 	ok $? "$agent: denied from another terminal, a turn of the subscription ends"
 	like "$(cat log)" 'said elsewhere' "$agent: its model receives that reason"
+	mux new-session -d -s look -x 100 -y 30 "$sg shell -S $id"
+	wait_for 60 look_shows 'cancels it'
+	"$sg" approve "$(held)" -S "$id" >"$t/out" 2>&1
+	wait_for 60 look_shows '[$#] *$'
+	mux send-keys -t look 'python3 find_token.py inside; exit' Enter
+	wait_for 120 looked
+	ok $? "$agent: a process inside looks for a token"
+	python3 "$here/login/find_token.py" -p "$(supervisor "$id")" >found 2>read
+	is "$? $(cat found)" '0 ' "$agent: root finds no token in memory, environment, and arguments of its sandbox's processes"
+	like "$(cat read)" ' ([3-9]|[1-9][0-9]+) processes, [0-9]{7,} bytes' "$agent: which it has read"
 	is "$(entries 'touch one') $(entries 'touch two') $(entries 'touch three')" '1 1 1' "$agent: each call was one entry"
 	"$sg" stop --now -S "$id" >"$t/out" 2>&1
 	wait_for 60 ended
@@ -170,6 +182,10 @@ for row in 'claude=❯|for shortcuts' 'codex=Ask Codex to do anything' 'gemini=T
 	"$sg" verify "$file" >"$t/out" 2>&1
 	ok $? "$agent: the recording verifies"
 	"$sg" tree "$id" -o tree >/dev/null 2>&1
+	is "$(cat tree/found)" '' "$agent: a process inside finds none in the processes and files that it can read"
+	like "$(cat tree/read)" '[0-9]{7,} bytes' "$agent: which it has read"
+	python3 "$here/login/find_token.py" "$XDG_RUNTIME_DIR" "$HOME/.local/state" "$HOME/.local/share/sandglass" >found 2>&1
+	ok $? "$agent: none is in the runtime directory, the state, and what sandglass keeps: $(head -3 found)"
 	is "$(grep -rlaE "$key|token-REAL|grant-REAL" "$file" tree screen 2>/dev/null | wc -l)" 0 "$agent: no token is in the recording, the files, or on the screen"
 	mux kill-server 2>/dev/null
 	rm -rf tree

@@ -86,6 +86,22 @@ is "$(sha256sum "$HOME/.claude/.credentials.json")" "$sum" "the vendor's file is
 like "$("$sg" login ls --json)" '"state":"expired"' "and listed as such"
 
 # --- nowhere ---
+login 7 3600
+cp "$here/login/find_token.py" repo/
+find_token() { python3 "$here/login/find_token.py" "$@" >found 2>read; }
+find_token "$HOME/.claude"
+is $? 1 "a search for a token finds the vendor's own file"
+s=$("$sg" run --agent claude -i -d --repo repo -- 1 0 look 2>"$t/out")
+has_seen() { "$sg" events "$s" --json 2>/dev/null | grep '"kind":"output"' | grep -q '"stream":3'; }
+wait_for 60 has_seen
+find_token -p "$(supervisor "$s")"
+is "$? $(cat found)" '0 ' "root finds none in memory, environment, and arguments of the processes in a sandbox"
+like "$(cat read)" ' ([3-9]|[1-9][0-9]+) processes, [0-9]{7,} bytes' "which it has read"
+"$sg" stop --now -S "$s" >"$t/out" 2>&1
+wait_for 60 sh -c '"$1" events "$2" --json 2>/dev/null | grep -q "\"kind\":\"session.end\""' - "$sg" "$s"
+rm -rf tree && "$sg" tree "$s" -o tree >/dev/null 2>&1
+is "$(from "$(cat tree/seen.json)" 'v["answers"][0][0], v["read"]')" '200 0' "a program inside, after its model has answered, finds none in processes and files"
+like "$(from "$(cat tree/seen.json)" 'v["found"]')" ' [1-9] processes, [0-9]{7,} bytes' "which it has read"
 no_token_kept
 "$sg" search token-REAL >"$t/out" 2>&1
 unlike "$(cat "$t/out")" 's-' "search finds none"
