@@ -41,14 +41,23 @@ size_t overlay_waiting(const json_t *state, uint64_t agent)
 	return n;
 }
 
-/* "exec  git push origin main", "connect  example.org:443". */
-static void overlay_put_what(const json_t *row, struct buf *out)
+/* A phone's width: what is pending approval comes first. */
+static bool is_narrow(const struct overlay_facts *f)
+{
+	enum { NARROW = 60 };
+	return f->cols < NARROW;
+}
+
+/* "exec  git push origin main", "connect  example.org:443"; @bare: without the first word, if
+ * there is another. */
+static void overlay_put_what(const json_t *row, bool bare, struct buf *out)
 {
 	CLEANUP(buf_release) struct buf text = BUF_INIT;
 	const char *cmd = json_str(row, "cmd", NULL), *path = json_str(row, "path", NULL),
 		   *host = json_str(row, "host", NULL);
-	buf_printf(&text, "%s  ", json_str(row, "tool", json_str(row, "kind", "action")));
 	const json_t *argv = json_object_get(row, "argv");
+	if (!bare || !(cmd || json_array_size(argv) || path || host))
+		buf_printf(&text, "%s  ", json_str(row, "tool", json_str(row, "kind", "action")));
 	if (cmd)
 		buf_puts(&text, cmd);
 	for (size_t i = 0; !cmd && i < json_array_size(argv); i++) {
@@ -92,13 +101,15 @@ static const char *overlay_state_word(const struct overlay_facts *f)
 void overlay_line(const struct overlay_facts *f, struct buf *out)
 {
 	const json_t *oldest = overlay_oldest(f->state, f->agent);
-	buf_printf(out, " %s  %s", f->name, f->session);
+	bool bare = is_narrow(f);
+	if (!bare || !oldest)
+		buf_printf(out, " %s  %s ", f->name, f->session);
 	if (oldest) {
-		buf_printf(out, "  HELD %zu: #%" PRId64 " ", overlay_waiting(f->state, f->agent),
+		buf_printf(out, " HELD %zu: #%" PRId64 " ", overlay_waiting(f->state, f->agent),
 			   json_int(oldest, "action", 0));
-		overlay_put_what(oldest, out);
+		overlay_put_what(oldest, bare, out);
 	} else {
-		buf_printf(out, "  %s", overlay_state_word(f));
+		buf_printf(out, " %s", overlay_state_word(f));
 	}
 	if (f->note && *f->note)
 		buf_printf(out, "  | %s", f->note);
@@ -115,7 +126,7 @@ static int put_queue(const struct overlay_facts *f, int row, struct buf *out)
 			continue;
 		buf_printf(&text, " #%" PRId64 "  %s  ", json_int(h, "action", 0),
 			   json_str(h, "agent_name", "script"));
-		overlay_put_what(h, &text);
+		overlay_put_what(h, is_narrow(f), &text);
 		if (*json_str(h, "rule", ""))
 			buf_printf(&text, "  (rule %s)", json_str(h, "rule", ""));
 		overlay_put_row(f, row++, ";44;97", buf_cstr(&text), out);
@@ -155,21 +166,32 @@ static const char *typed_end(const struct overlay_facts *f)
 	return at;
 }
 
-enum { HELP_ROWS = 5 };
+static const char *const overlay_help[] = {
+	"d  detach; 'sandglass attach' returns", "a  what is pending approval",
+	"y  approve the oldest of this agent",	 "n  deny it, with a reason",
+	"f  the console of the session",	 "s  status in the window title",
+	"v  copy a host file in, type its path",
+};
+
+/* Two keys a row if there is room. */
+static int help_rows(const struct overlay_facts *f)
+{
+	int nr = (int)ARRAY_LEN(overlay_help);
+	return 1 + (is_narrow(f) ? nr : (nr + 1) / 2);
+}
 
 static int put_help(const struct overlay_facts *f, int row, struct buf *out)
 {
-	static const char *const help[HELP_ROWS - 1] = {
-		" d  detach; 'sandglass attach' returns   a  what is pending approval",
-		" y  approve the oldest of this agent     n  deny it, with a reason",
-		" f  the console of the session           s  status in the window title",
-		" v  copy a file of the host into the sandbox, and type its path",
-	};
 	CLEANUP(buf_release) struct buf twice = BUF_INIT;
+	size_t each = is_narrow(f) ? 1 : 2;
 	char prefix[16];
 	prefix_keys_name(f->prefix, prefix);
-	for (size_t i = 0; i < ARRAY_LEN(help); i++)
-		overlay_put_row(f, row++, ";44;97", help[i], out);
+	for (size_t i = 0; i < ARRAY_LEN(overlay_help); i += each) {
+		CLEANUP(buf_release) struct buf keys = BUF_INIT;
+		bool two = each == 2 && i + 1 < ARRAY_LEN(overlay_help);
+		buf_printf(&keys, " %-39s %s", overlay_help[i], two ? overlay_help[i + 1] : "");
+		overlay_put_row(f, row++, ";44;97", buf_cstr(&keys), out);
+	}
 	buf_printf(&twice, " %s once more  types %s", prefix, prefix);
 	overlay_put_row(f, row++, ";44;97", buf_cstr(&twice), out);
 	return row;
@@ -182,7 +204,7 @@ void overlay_paint(const struct overlay_facts *f, struct buf *out)
 	int extra = f->queue  ? (int)(waiting > QUEUE_ROWS ? QUEUE_ROWS
 				      : waiting		   ? waiting
 							   : 1)
-		    : f->help ? HELP_ROWS
+		    : f->help ? help_rows(f)
 			      : 0;
 	int row = f->rows - 1 - extra < 1 ? 1 : f->rows - 1 - extra;
 	overlay_line(f, &line);
