@@ -17,7 +17,7 @@ static unsigned number(const uint8_t *p)
 	return p[0] | (unsigned)p[1] << 8;
 }
 
-static void words(uint16_t kind, const char *body, size_t len)
+static void words(const struct event *ev, const char *body, size_t len)
 {
 	struct err err = ERR_INIT;
 	CLEANUP(arena_release) struct arena a = ARENA_INIT;
@@ -25,7 +25,7 @@ static void words(uint16_t kind, const char *body, size_t len)
 	const char *word;
 	if (!json_is_object(o))
 		return;
-	row_session(kind, o, &word, &a);
+	row_session(ev, o, &word, &a);
 	if (!action_what(o, &a))
 		abort();
 }
@@ -61,7 +61,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 				    .body = len ? body : NULL, .len = len };
 		if (ev.kind == EV_ACTION_REQUESTED)
 			ev.action = seq;
-		words(ev.kind, body, len);
+		words(&ev, body, len);
 		journal_next(j, &m);
 		model_apply(&m, &ev);
 		data += HEAD + len;

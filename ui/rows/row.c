@@ -522,7 +522,7 @@ static void load_other(struct row_info *out, const struct model *m, const struct
 			out->word = "session";
 		text = session_text(ev, o, &out->word, a);
 		text = text ? text : work_text(m, r->kind, o, &out->word, a);
-		text = text || !o ? text : row_session(r->kind, o, &out->word, a);
+		text = text || !o ? text : row_session(ev, o, &out->word, a);
 		out->what = text ? text : phrase_or_raw(ev, o, a);
 		break;
 	}

@@ -31,7 +31,8 @@ void row_load(struct row_info *out, struct source *s, const struct row *r, struc
 
 /* Words for an event that is neither an action nor an agent's nor the session's own
  * (row_session.c); NULL: none. */
-const char *row_session(uint16_t kind, const json_t *o, const char **word, struct arena *a);
+const char *row_session(const struct event *ev, const json_t *o, const char **word,
+			struct arena *a);
 /* The rule that holds an action: "'no-push'", without its place; NULL: no rule. Points into by. */
 const char *row_held_rule(const struct row_info *r);
 /* The text of an action as wanted (an edited one: as it ran), from the body of action.requested. */

@@ -3,175 +3,273 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "base/text/utf8.h"
 #include "ui/term/fmt.h"
 #include "ui/rows/row.h"
+#include "wire/event_body.h"
 
-static const char *row_session_who_name(const json_t *o)
+/* Terminated; @absent if @t is absent or not UTF-8. */
+static const char *row_session_words(struct arena *a, struct ev_text t, const char *absent)
 {
-	return json_str(json_object_get(o, "who"), "name", "unknown user");
+	return t.s && utf8_valid(t.s, t.n) ? arena_strndup(a, t.s, t.n) : absent;
 }
 
-static const char *row_session_because(const json_t *o, struct arena *a)
+static const char *row_session_who(struct arena *a, const struct ev_who *who)
 {
-	const char *why = json_str(o, "why", "");
+	return row_session_words(a, who->name, "unknown user");
+}
+
+static const char *row_session_because(struct arena *a, struct ev_text t)
+{
+	const char *why = row_session_words(a, t, "");
 	return *why ? arena_printf(a, ": %s", why) : "";
 }
 
-static const char *row_session_path_of(const json_t *o, const char *key, struct arena *a)
+static const char *row_session_path_of(struct arena *a, struct ev_text path)
 {
-	CLEANUP(buf_release) struct buf b = BUF_INIT;
-	return json_get_bytes(json_object_get(o, key), &b) ? arena_strdup(a, buf_cstr(&b)) : "?";
+	return path.s ? arena_strndup(a, path.s, path.n) : "?";
+}
+
+static const char *label_text(const json_t *value)
+{
+	return json_is_string(value) ? json_string_value(value) : "";
 }
 
 /* "team=core nightly; removed: old; by ann" */
-static const char *labels_text(const json_t *o, struct arena *a)
+static const char *labels_text(const struct event *ev, const json_t *body, struct arena *a)
 {
 	CLEANUP(buf_release) struct buf b = BUF_INIT;
+	struct ev_session_labeled o;
 	const char *name;
-	json_t *value;
-	size_t i;
-	json_t *set = json_object_get(o, "set");
+	json_t *value, *set = json_object_get(body, "set"); /* its keys are the labels */
+	event_decode(&desc_ev_session_labeled, ev, a, &o);
 	json_object_foreach(set, name, value)
-		buf_printf(&b, "%s%s%s%s", b.len ? " " : "", name,
-			   *json_string_value(value) ? "=" : "", json_string_value(value));
-	json_array_foreach(json_object_get(o, "unset"), i, value)
+		buf_printf(&b, "%s%s%s%s", b.len ? " " : "", name, *label_text(value) ? "=" : "",
+			   label_text(value));
+	for (size_t i = 0; i < o.unset.nr; i++)
 		buf_printf(&b, "%s%s",
 			   i	   ? " "
 			   : b.len ? "; removed: "
 				   : "removed: ",
-			   json_string_value(value));
-	buf_printf(&b, "; by %s",
-		   json_object_get(o, "call") ? "the script" : row_session_who_name(o));
+			   row_session_words(a, o.unset.item[i], ""));
+	buf_printf(&b, "; by %s", o.call ? "the script" : row_session_who(a, &o.who));
 	return arena_strdup(a, buf_cstr(&b));
 }
 
 /* "src/a.c hunk 2 rejected by ann: a debug print" */
-static const char *review_text(const json_t *o, struct arena *a)
+static const char *review_text(const struct event *ev, struct arena *a)
 {
-	const char *choice = json_str(o, "choice", ""), *said = json_str(o, "comment", "");
-	int64_t hunk = json_int(o, "hunk", 0);
-	const json_t *range = json_object_get(o, "range");
-	const char *part =
-		json_array_size(range) == 4
-			? arena_printf(a, " line %lld",
-				       (long long)json_integer_value(json_array_get(range, 2)) + 1)
-		: hunk ? arena_printf(a, " hunk %" PRId64, hunk)
-		       : "";
-	const char *what = !strcmp(choice, "take")    ? "accepted"
-			   : !strcmp(choice, "leave") ? "rejected"
-			   : !strcmp(choice, "open")  ? "undecided"
-						      : "viewed";
-	return arena_printf(a, "%s%s %s%s by %s%s%s", row_session_path_of(o, "path", a), part, what,
-			    json_object_get(o, "text") ? " with edited lines" : "",
-			    row_session_who_name(o), *said ? ": " : "", said);
+	struct ev_review_choice o;
+	event_decode(&desc_ev_review_choice, ev, a, &o);
+	const char *said = row_session_words(a, o.comment, "");
+	const char *part = o.range.nr == 4
+				   ? arena_printf(a, " line %lld", (long long)o.range.item[2] + 1)
+			   : o.hunk ? arena_printf(a, " hunk %" PRId64, o.hunk)
+				    : "";
+	const char *what = ev_text_is(o.choice, "take")	   ? "accepted"
+			   : ev_text_is(o.choice, "leave") ? "rejected"
+			   : ev_text_is(o.choice, "open")  ? "undecided"
+							   : "viewed";
+	return arena_printf(a, "%s%s %s%s by %s%s%s", row_session_path_of(a, o.path), part, what,
+			    o.text.s ? " with edited lines" : "", row_session_who(a, &o.who),
+			    *said ? ": " : "", said);
 }
 
-static const char *targets_text(const json_t *o, struct arena *a)
+/* The first target of @nr: its reference, else its directory. */
+static const char *target_text(struct arena *a, struct ev_text ref, struct ev_text dir, size_t nr)
 {
-	const json_t *list = json_object_get(o, "targets"), *first = json_array_get(list, 0);
-	const char *ref = json_str(first, "ref", "");
-	size_t n = json_array_size(json_object_get(first, "kept"));
-	return arena_printf(a, "%s%s%s", *ref ? ref : row_session_path_of(first, "dir", a),
-			    json_array_size(list) > 1
-				    ? arena_printf(a, " and %zu more", json_array_size(list) - 1)
-				    : "",
-			    n ? arena_printf(a, "; kept %s that changed since",
-					     fmt_plural(a, (int64_t)n, "file", "files"))
-			      : "");
+	return arena_printf(a, "%s%s",
+			    ref.n ? row_session_words(a, ref, "") : row_session_path_of(a, dir),
+			    nr > 1 ? arena_printf(a, " and %zu more", nr - 1) : "");
 }
 
-static const char *removed_text(const json_t *o, struct arena *a)
+static const char *undone_text(const struct event *ev, struct arena *a)
 {
-	const char *what = json_str(o, "what", "event"), *oid = json_str(o, "oid", "");
-	int64_t id = json_int(o, "id", 0);
-	return arena_printf(a, "%s%s%s by %s%s", what,
-			    id	   ? arena_printf(a, " #%" PRId64, id)
+	struct ev_merge_undone o;
+	event_decode(&desc_ev_merge_undone, ev, a, &o);
+	struct ev_undone_target first =
+		o.targets.nr ? o.targets.item[0] : (struct ev_undone_target){ 0 };
+	int64_t kept = (int64_t)first.kept.nr;
+	return arena_printf(a, "undid the merge into %s%s",
+			    target_text(a, first.ref, first.dir, o.targets.nr),
+			    kept ? arena_printf(a, "; kept %s that changed since",
+						fmt_plural(a, kept, "file", "files"))
+				 : "");
+}
+
+static const char *removed_text(const struct event *ev, struct arena *a)
+{
+	struct ev_redacted o;
+	event_decode(&desc_ev_redacted, ev, a, &o);
+	const char *oid = row_session_words(a, o.oid, "");
+	return arena_printf(a, "%s%s%s by %s%s", row_session_words(a, o.what, "event"),
+			    o.id   ? arena_printf(a, " #%" PRId64, o.id)
 			    : *oid ? " "
 				   : "",
-			    id ? "" : oid, json_str(o, "who", "unknown user"),
-			    row_session_because(o, a));
+			    o.id ? "" : oid, row_session_words(a, o.who, "unknown user"),
+			    row_session_because(a, o.why));
 }
 
-static const char *closed_text(const json_t *o, struct arena *a)
+static const char *closed_text(const struct event *ev, struct arena *a)
 {
-	return arena_printf(a, "%s:%" PRId64 " %s, %s up, %s down%s", json_str(o, "host", "?"),
-			    json_int(o, "port", 0),
-			    json_flag(o, "connected", false) ? "closed" : "not connected",
-			    fmt_bytes(a, json_int(o, "up_bytes", 0)),
-			    fmt_bytes(a, json_int(o, "down_bytes", 0)), row_session_because(o, a));
+	struct ev_net_closed o;
+	event_decode(&desc_ev_net_closed, ev, a, &o);
+	return arena_printf(a, "%s:%" PRId64 " %s, %s up, %s down%s",
+			    row_session_words(a, o.host, "?"), o.port,
+			    o.connected ? "closed" : "not connected", fmt_bytes(a, o.up_bytes),
+			    fmt_bytes(a, o.down_bytes), row_session_because(a, o.why));
 }
 
-static const char *planned_text(const json_t *o, struct arena *a)
+static const char *planned_text(const struct event *ev, struct arena *a)
 {
-	int64_t nr = json_int(json_object_get(o, "counts"), "conflict", 0);
-	return arena_printf(a, "merge into %s: %s", targets_text(o, a),
-			    json_flag(o, "clean", false) ? "no conflicts"
+	struct ev_merge_planned o;
+	event_decode(&desc_ev_merge_planned, ev, a, &o);
+	struct ev_merge_target first =
+		o.targets.nr ? o.targets.item[0] : (struct ev_merge_target){ 0 };
+	int64_t nr = o.counts.conflict;
+	return arena_printf(a, "merge into %s: %s",
+			    target_text(a, first.ref, first.dir, o.targets.nr),
+			    o.clean  ? "no conflicts"
 			    : nr > 0 ? fmt_plural(a, nr, "conflict", "conflicts")
 				     : "it would fail");
 }
 
-const char *row_session(uint16_t kind, const json_t *o, const char **word, struct arena *a)
+static const char *merge_failed_text(const struct event *ev, struct arena *a)
 {
-	switch (kind) {
+	struct ev_merge_failed o;
+	event_decode(&desc_ev_merge_failed, ev, a, &o);
+	return arena_printf(a, "failed, nothing changed%s", row_session_because(a, o.why));
+}
+
+static const char *cancel_text(const struct event *ev, const char **word, struct arena *a)
+{
+	struct ev_action_cancel o;
+	event_decode(&desc_ev_action_cancel, ev, a, &o);
+	*word = o.how.n && o.how.s[0] == 'k' ? "kill" : "cancel";
+	return arena_printf(a, "requested%s", row_session_because(a, o.why));
+}
+
+static const char *jump_text(const struct event *ev, struct arena *a)
+{
+	struct ev_clock_jump o;
+	event_decode(&desc_ev_clock_jump, ev, a, &o);
+	return arena_printf(a, "moved %s by %s", o.us < 0 ? "back" : "forward",
+			    fmt_span(a, o.us < 0 ? -o.us : o.us));
+}
+
+static const char *suspend_text(const struct event *ev, struct arena *a)
+{
+	struct ev_clock_suspend o;
+	event_decode(&desc_ev_clock_suspend, ev, a, &o);
+	return arena_printf(a, "the host slept for %s", fmt_span(a, o.us));
+}
+
+static const char *stalled_text(const struct event *ev, struct arena *a)
+{
+	struct ev_record_stalled o;
+	event_decode(&desc_ev_record_stalled, ev, a, &o);
+	return arena_printf(a, "writing stalled for %s, then continued%s", fmt_span(a, o.us),
+			    row_session_because(a, o.why));
+}
+
+static const char *snapshot_failed_text(const struct event *ev, struct arena *a)
+{
+	struct ev_snapshot_failed o;
+	event_decode(&desc_ev_snapshot_failed, ev, a, &o);
+	return arena_printf(a, "failed%s", row_session_because(a, o.why));
+}
+
+static const char *snapshot_labeled_text(const struct event *ev, struct arena *a)
+{
+	struct ev_snapshot_labeled o;
+	event_decode(&desc_ev_snapshot_labeled, ev, a, &o);
+	return arena_printf(a, "#%" PRId64 " labeled %s", o.snapshot,
+			    row_session_words(a, o.label, ""));
+}
+
+static const char *gap_text(const struct event *ev, struct arena *a)
+{
+	struct ev_output_gap o;
+	event_decode(&desc_ev_output_gap, ev, a, &o);
+	return arena_printf(a, "%s not recorded%s", fmt_bytes(a, o.bytes),
+			    row_session_because(a, o.why));
+}
+
+static const char *net_refused_text(const struct event *ev, struct arena *a)
+{
+	struct ev_net_refused o;
+	event_decode(&desc_ev_net_refused, ev, a, &o);
+	return arena_printf(a, "%s:%" PRId64 " refused%s", row_session_words(a, o.host, "?"),
+			    o.port, row_session_because(a, o.why));
+}
+
+static const char *notify_text(const struct event *ev, struct arena *a)
+{
+	struct ev_notify o;
+	event_decode(&desc_ev_notify, ev, a, &o);
+	return arena_printf(a, "%s, exit %" PRId64, row_session_words(a, o.command, "?"), o.code);
+}
+
+static const char *signal_text(const struct event *ev, struct arena *a)
+{
+	struct ev_proc_signal o;
+	event_decode(&desc_ev_proc_signal, ev, a, &o);
+	return arena_printf(a, "%" PRId64, o.signal);
+}
+
+const char *row_session(const struct event *ev, const json_t *o, const char **word, struct arena *a)
+{
+	switch (ev->kind) {
 	case EV_REVIEW_CHOICE:
 		*word = "review";
-		return review_text(o, a);
+		return review_text(ev, a);
 	case EV_MERGE_PLANNED:
 		*word = "dry run";
-		return planned_text(o, a);
+		return planned_text(ev, a);
 	case EV_MERGE_UNDONE:
 		*word = "undo";
-		return arena_printf(a, "undid the merge into %s", targets_text(o, a));
+		return undone_text(ev, a);
 	case EV_MERGE_FAILED:
 		*word = "merge";
-		return arena_printf(a, "failed, nothing changed%s", row_session_because(o, a));
+		return merge_failed_text(ev, a);
 	case EV_ACTION_CANCEL:
-		*word = json_str(o, "how", "")[0] == 'k' ? "kill" : "cancel";
-		return arena_printf(a, "requested%s", row_session_because(o, a));
+		return cancel_text(ev, word, a);
 	case EV_SESSION_LABELED:
 		*word = "label";
-		return labels_text(o, a);
+		return labels_text(ev, o, a);
 	case EV_REDACTED:
 		*word = "redact";
-		return removed_text(o, a);
+		return removed_text(ev, a);
 	case EV_CLOCK_JUMP:
 		*word = "clock";
-		return arena_printf(a, "moved %s by %s",
-				    json_int(o, "us", 0) < 0 ? "back" : "forward",
-				    fmt_span(a, json_int(o, "us", 0) < 0 ? -json_int(o, "us", 0)
-									 : json_int(o, "us", 0)));
+		return jump_text(ev, a);
 	case EV_CLOCK_SUSPEND:
 		*word = "clock";
-		return arena_printf(a, "the host slept for %s", fmt_span(a, json_int(o, "us", 0)));
+		return suspend_text(ev, a);
 	case EV_RECORD_STALLED:
 		*word = "record";
-		return arena_printf(a, "writing stalled for %s, then continued%s",
-				    fmt_span(a, json_int(o, "us", 0)), row_session_because(o, a));
+		return stalled_text(ev, a);
 	case EV_SNAPSHOT_FAILED:
 		*word = "snap";
-		return arena_printf(a, "failed%s", row_session_because(o, a));
+		return snapshot_failed_text(ev, a);
 	case EV_SNAPSHOT_LABELED:
 		*word = "snap";
-		return arena_printf(a, "#%" PRId64 " labeled %s", json_int(o, "snapshot", 0),
-				    json_str(o, "label", ""));
+		return snapshot_labeled_text(ev, a);
 	case EV_OUTPUT_GAP:
 		*word = "output";
-		return arena_printf(a, "%s not recorded%s", fmt_bytes(a, json_int(o, "bytes", 0)),
-				    row_session_because(o, a));
+		return gap_text(ev, a);
 	case EV_NET_REFUSED:
 		*word = "net";
-		return arena_printf(a, "%s:%" PRId64 " refused%s", json_str(o, "host", "?"),
-				    json_int(o, "port", 0), row_session_because(o, a));
+		return net_refused_text(ev, a);
 	case EV_NET_CLOSED:
 		*word = "net";
-		return closed_text(o, a);
+		return closed_text(ev, a);
 	case EV_NOTIFY:
 		*word = "notify";
-		return arena_printf(a, "%s, exit %" PRId64, json_str(o, "command", "?"),
-				    json_int(o, "code", 0));
+		return notify_text(ev, a);
 	case EV_PROC_SIGNAL:
 		*word = "signal";
-		return arena_printf(a, "%" PRId64, json_int(o, "signal", 0));
+		return signal_text(ev, a);
 	default:
 		return NULL;
 	}
