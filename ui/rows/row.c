@@ -5,13 +5,11 @@
 
 #include "phrase/describe.h"
 #include "query/aim.h"
-#include "record/read/ended.h"
 #include "ui/model/wall.h"
 #include "ui/term/fmt.h"
 #include "ui/rows/tried.h"
 
 enum { TOOL_TEXT_MAX = 300 }; /* bytes of a tool's result */
-enum { WHY_MAX = 300 };	      /* bytes of why a session ended */
 
 static const char *views_row_text_of(const json_t *o, struct arena *a)
 {
@@ -64,113 +62,6 @@ static const char *raw_text(const json_t *o, struct arena *a)
 static const char *views_row_who_name(const json_t *o)
 {
 	return json_str(json_object_get(o, "who"), "name", "unknown user");
-}
-
-/* "failed: HTTP 401: invalid x-api-key" */
-static const char *session_ends(const struct event *ev, struct arena *a)
-{
-	struct ev_session_end end;
-	event_decode(&desc_ev_session_end, ev, a, &end);
-	struct ev_text why = ended_why(&end);
-	if (end.decoded.reading != BODY_READ)
-		return "ended"; /* redacted: the result is unknown */
-	if (end.ok)
-		return "succeeded";
-	if (why.n > WHY_MAX)
-		for (why.n = WHY_MAX; why.n > 0 && ((unsigned char)why.s[why.n] & 0xc0) == 0x80;
-		     why.n--)
-			; /* between two characters */
-	return arena_printf(a, "%s%s%.*s", ended_word(&end), why.n ? ": " : "", (int)why.n, why.s);
-}
-
-/* Events of the session itself. NULL: not one of them. */
-static const char *session_text(const struct event *ev, const json_t *o, const char **word,
-				struct arena *a)
-{
-	switch (ev->kind) {
-	case EV_SESSION_START:
-		return arena_printf(a, "%s %s started", json_str(o, "id", ""),
-				    json_str(o, "name", ""));
-	case EV_SESSION_END:
-		return session_ends(ev, a);
-	case EV_SESSION_RESUMED:
-		if (json_str(o, "torn", NULL))
-			return arena_printf(a, "resumed by a new supervisor; %s",
-					    json_str(o, "torn", ""));
-		return "resumed by a new supervisor";
-	case EV_POLICY_LOADED:
-		*word = "policy";
-		return arena_printf(a, "%s, %s", json_str(o, "file", ""),
-				    fmt_plural(a, json_int(o, "rules", 0), "rule", "rules"));
-	case EV_POLICY_WAIVER:
-		*word = "approval";
-		return arena_printf(a, "%s approved for the session by %s",
-				    json_str(o, "pattern", ""), views_row_who_name(o));
-	case EV_POLICY_WAIVER_END:
-		*word = "approval";
-		return arena_printf(a, "session approval of %s ended by %s",
-				    json_str(o, "pattern", ""), views_row_who_name(o));
-	case EV_POLICY_ADDED:
-		*word = "rule";
-		return arena_printf(a, "%s adds to %s: %s", views_row_who_name(o),
-				    json_str(o, "file", ""), json_str(o, "text", ""));
-	case EV_HOST_START:
-		*word = "script";
-		return arena_printf(a, "%s started", json_str(o, "script", ""));
-	case EV_HOST_CHANGED:
-		*word = "saved";
-		return arena_printf(a, "first new action after %lld ms",
-				    (long long)json_int(o, "us", 0) / 1000);
-	case EV_SESSION_FORKED:
-		*word = "forked";
-		return arena_printf(a, "from %s; the events above are its history",
-				    json_str(o, "from", ""));
-	case EV_HOST_END:
-		*word = "script";
-		return arena_printf(a, "%s%s",
-				    json_int(o, "code", 0) == 0 ? "succeeded" : "failed: ",
-				    json_str(o, "why", ""));
-	case EV_CONTROL_ATTACH:
-	case EV_CONTROL_DETACH:
-		*word = "user";
-		return arena_printf(a, "%s %s", views_row_who_name(o),
-				    ev->kind == EV_CONTROL_ATTACH ? "attached" : "detached");
-	case EV_CONTROL_SHARE:
-		*word = "shared";
-		return arena_printf(a, "with group %s, to %s", json_str(o, "group", ""),
-				    json_str(o, "role", ""));
-	case EV_CONTROL_HOST: {
-		*word = "host";
-		int64_t of = json_int(o, "of", 0);
-		return arena_printf(
-			a, "%s %s on the host: %s%s", views_row_who_name(o), of ? "ran" : "runs",
-			json_str(o, "cmd", ""),
-			of ? arena_printf(a, ", exit %" PRId64, json_int(o, "status", 0)) : "");
-	}
-	case EV_CONTROL_REFUSED:
-		*word = "refused";
-		return arena_printf(a, "%s", json_str(o, "text", ""));
-	case EV_LATCH_PAUSE:
-		*word = "pause";
-		return arena_printf(
-			a, "%s by %s%s", json_flag(o, "freeze", false) ? "frozen" : "paused",
-			views_row_who_name(o), json_int(o, "agent", 0) ? "" : ", all agents");
-	case EV_LATCH_CONTINUE:
-		*word = "continue";
-		return arena_printf(a, "by %s%s", views_row_who_name(o),
-				    json_flag(o, "freeze", false) ? ", sandboxes unfrozen"
-				    : json_int(o, "agent", 0)	  ? ""
-								  : ", all agents");
-	case EV_LATCH_STEP:
-		*word = "step";
-		return arena_printf(a, "one action, by %s", views_row_who_name(o));
-	case EV_LATCH_HOLD:
-		*word = "break";
-		return *json_str(o, "filter", "") ? arena_strdup(a, json_str(o, "filter", ""))
-						  : "breakpoint removed";
-	default:
-		return NULL;
-	}
 }
 
 static const char *limits_text(const json_t *o, struct arena *a)
@@ -520,7 +411,7 @@ static void load_other(struct row_info *out, const struct model *m, const struct
 	default:
 		if (r->kind <= EV_SESSION_END)
 			out->word = "session";
-		text = session_text(ev, o, &out->word, a);
+		text = row_control(ev, &out->word, a);
 		text = text ? text : work_text(m, r->kind, o, &out->word, a);
 		text = text || !o ? text : row_session(ev, o, &out->word, a);
 		out->what = text ? text : phrase_or_raw(ev, o, a);

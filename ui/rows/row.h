@@ -8,6 +8,7 @@
 
 #include "ui/model/source.h"
 #include "ui/term/theme.h"
+#include "wire/event_body.h"
 
 struct row_info {
 	uint64_t seq, agent, box;
@@ -29,6 +30,13 @@ struct row_info {
 
 void row_load(struct row_info *out, struct source *s, const struct row *r, struct arena *a);
 
+/* A text of an event, terminated; @absent if it is absent or not UTF-8. */
+const char *row_words_of(struct arena *a, struct ev_text t, const char *absent);
+/* The name that a user claims; "unknown user". */
+const char *row_user_of(struct arena *a, const struct ev_who *who);
+/* Text for an event of the session itself (row_control.c), and its @word if it has its own; NULL:
+ * another kind. */
+const char *row_control(const struct event *ev, const char **word, struct arena *a);
 /* Words for an event that is neither an action nor an agent's nor the session's own
  * (row_session.c); NULL: none. */
 const char *row_session(const struct event *ev, const json_t *o, const char **word,

@@ -3,25 +3,13 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "base/text/utf8.h"
 #include "ui/term/fmt.h"
 #include "ui/rows/row.h"
 #include "wire/event_body.h"
 
-/* Terminated; @absent if @t is absent or not UTF-8. */
-static const char *row_session_words(struct arena *a, struct ev_text t, const char *absent)
-{
-	return t.s && utf8_valid(t.s, t.n) ? arena_strndup(a, t.s, t.n) : absent;
-}
-
-static const char *row_session_who(struct arena *a, const struct ev_who *who)
-{
-	return row_session_words(a, who->name, "unknown user");
-}
-
 static const char *row_session_because(struct arena *a, struct ev_text t)
 {
-	const char *why = row_session_words(a, t, "");
+	const char *why = row_words_of(a, t, "");
 	return *why ? arena_printf(a, ": %s", why) : "";
 }
 
@@ -51,8 +39,8 @@ static const char *labels_text(const struct event *ev, const json_t *body, struc
 			   i	   ? " "
 			   : b.len ? "; removed: "
 				   : "removed: ",
-			   row_session_words(a, o.unset.item[i], ""));
-	buf_printf(&b, "; by %s", o.call ? "the script" : row_session_who(a, &o.who));
+			   row_words_of(a, o.unset.item[i], ""));
+	buf_printf(&b, "; by %s", o.call ? "the script" : row_user_of(a, &o.who));
 	return arena_strdup(a, buf_cstr(&b));
 }
 
@@ -61,7 +49,7 @@ static const char *review_text(const struct event *ev, struct arena *a)
 {
 	struct ev_review_choice o;
 	event_decode(&desc_ev_review_choice, ev, a, &o);
-	const char *said = row_session_words(a, o.comment, "");
+	const char *said = row_words_of(a, o.comment, "");
 	const char *part = o.range.nr == 4
 				   ? arena_printf(a, " line %lld", (long long)o.range.item[2] + 1)
 			   : o.hunk ? arena_printf(a, " hunk %" PRId64, o.hunk)
@@ -71,7 +59,7 @@ static const char *review_text(const struct event *ev, struct arena *a)
 			   : ev_text_is(o.choice, "open")  ? "undecided"
 							   : "viewed";
 	return arena_printf(a, "%s%s %s%s by %s%s%s", row_session_path_of(a, o.path), part, what,
-			    o.text.s ? " with edited lines" : "", row_session_who(a, &o.who),
+			    o.text.s ? " with edited lines" : "", row_user_of(a, &o.who),
 			    *said ? ": " : "", said);
 }
 
@@ -79,7 +67,7 @@ static const char *review_text(const struct event *ev, struct arena *a)
 static const char *target_text(struct arena *a, struct ev_text ref, struct ev_text dir, size_t nr)
 {
 	return arena_printf(a, "%s%s",
-			    ref.n ? row_session_words(a, ref, "") : row_session_path_of(a, dir),
+			    ref.n ? row_words_of(a, ref, "") : row_session_path_of(a, dir),
 			    nr > 1 ? arena_printf(a, " and %zu more", nr - 1) : "");
 }
 
@@ -101,12 +89,12 @@ static const char *removed_text(const struct event *ev, struct arena *a)
 {
 	struct ev_redacted o;
 	event_decode(&desc_ev_redacted, ev, a, &o);
-	const char *oid = row_session_words(a, o.oid, "");
-	return arena_printf(a, "%s%s%s by %s%s", row_session_words(a, o.what, "event"),
+	const char *oid = row_words_of(a, o.oid, "");
+	return arena_printf(a, "%s%s%s by %s%s", row_words_of(a, o.what, "event"),
 			    o.id   ? arena_printf(a, " #%" PRId64, o.id)
 			    : *oid ? " "
 				   : "",
-			    o.id ? "" : oid, row_session_words(a, o.who, "unknown user"),
+			    o.id ? "" : oid, row_words_of(a, o.who, "unknown user"),
 			    row_session_because(a, o.why));
 }
 
@@ -114,10 +102,10 @@ static const char *closed_text(const struct event *ev, struct arena *a)
 {
 	struct ev_net_closed o;
 	event_decode(&desc_ev_net_closed, ev, a, &o);
-	return arena_printf(a, "%s:%" PRId64 " %s, %s up, %s down%s",
-			    row_session_words(a, o.host, "?"), o.port,
-			    o.connected ? "closed" : "not connected", fmt_bytes(a, o.up_bytes),
-			    fmt_bytes(a, o.down_bytes), row_session_because(a, o.why));
+	return arena_printf(a, "%s:%" PRId64 " %s, %s up, %s down%s", row_words_of(a, o.host, "?"),
+			    o.port, o.connected ? "closed" : "not connected",
+			    fmt_bytes(a, o.up_bytes), fmt_bytes(a, o.down_bytes),
+			    row_session_because(a, o.why));
 }
 
 static const char *planned_text(const struct event *ev, struct arena *a)
@@ -183,8 +171,7 @@ static const char *snapshot_labeled_text(const struct event *ev, struct arena *a
 {
 	struct ev_snapshot_labeled o;
 	event_decode(&desc_ev_snapshot_labeled, ev, a, &o);
-	return arena_printf(a, "#%" PRId64 " labeled %s", o.snapshot,
-			    row_session_words(a, o.label, ""));
+	return arena_printf(a, "#%" PRId64 " labeled %s", o.snapshot, row_words_of(a, o.label, ""));
 }
 
 static const char *gap_text(const struct event *ev, struct arena *a)
@@ -199,15 +186,15 @@ static const char *net_refused_text(const struct event *ev, struct arena *a)
 {
 	struct ev_net_refused o;
 	event_decode(&desc_ev_net_refused, ev, a, &o);
-	return arena_printf(a, "%s:%" PRId64 " refused%s", row_session_words(a, o.host, "?"),
-			    o.port, row_session_because(a, o.why));
+	return arena_printf(a, "%s:%" PRId64 " refused%s", row_words_of(a, o.host, "?"), o.port,
+			    row_session_because(a, o.why));
 }
 
 static const char *notify_text(const struct event *ev, struct arena *a)
 {
 	struct ev_notify o;
 	event_decode(&desc_ev_notify, ev, a, &o);
-	return arena_printf(a, "%s, exit %" PRId64, row_session_words(a, o.command, "?"), o.code);
+	return arena_printf(a, "%s, exit %" PRId64, row_words_of(a, o.command, "?"), o.code);
 }
 
 static const char *signal_text(const struct event *ev, struct arena *a)
