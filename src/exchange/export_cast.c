@@ -229,11 +229,14 @@ static void on_requested(struct cast *c, const struct event *ev, const json_t *b
 }
 
 /* A model's answer is text of ours on the terminal: the agent, then its text. */
-static void export_cast_on_reply(struct cast *c, const struct event *ev, const json_t *body)
+static void export_cast_on_reply(struct cast *c, const struct event *ev)
 {
 	struct vetted v;
 	CLEANUP(buf_release) struct buf text = BUF_INIT;
-	const char *said = json_str(body, "text", ""),
+	CLEANUP(arena_release) struct arena mem = ARENA_INIT;
+	struct ev_model_reply reply;
+	event_decode(&desc_ev_model_reply, ev, &mem, &reply);
+	const char *said = exchange_text(&mem, reply.text, ""),
 		   *agent = agent_name(&c->names, c->x->s, ev->agent);
 	if (!*said)
 		return;
@@ -254,7 +257,8 @@ static void export_cast_on_ended(struct cast *c, const struct event *ev)
 	CLEANUP(arena_release) struct arena mem = ARENA_INIT;
 	struct ev_action_ended e;
 	event_decode(&desc_ev_action_ended, ev, &mem, &e);
-	sanitize_line(e.why.s ? e.why.s : "", e.why.n, 0, &why);
+	const char *text = exchange_text(&mem, e.why, "");
+	sanitize_line(text, strlen(text), 0, &why);
 	ended_how(&e, &how);
 	if (strcmp(buf_cstr(&how), "ok") != 0 && !c->own_screen)
 		buf_printf(&line, "\033[31m#%" PRIu64 " %s%s%s\033[0m\r\n", ev->action,
@@ -262,16 +266,20 @@ static void export_cast_on_ended(struct cast *c, const struct event *ev)
 	push_text(c, ev, ev->action, -2, &line);
 }
 
-static void on_decided(struct cast *c, const struct event *ev, const json_t *body)
+static void on_decided(struct cast *c, const struct event *ev)
 {
 	CLEANUP(buf_release) struct buf line = BUF_INIT, raw = BUF_INIT, vet = BUF_INIT;
-	const char *name =
-		json_str(json_object_get(body, "who"), "name", json_str(body, "by", "nobody"));
+	CLEANUP(arena_release) struct arena mem = ARENA_INIT;
+	struct ev_action_decided d;
+	event_decode(&desc_ev_action_decided, ev, &mem, &d);
+	const char *by = exchange_text(&mem, d.by, "nobody");
+	const char *message = exchange_text(&mem, d.message, "");
 	if (c->own_screen)
 		return;
-	buf_printf(&raw, "%s by %s", json_str(body, "decision", "decided"), name);
-	if (*json_str(body, "message", ""))
-		buf_printf(&raw, ": %s", json_str(body, "message", ""));
+	buf_printf(&raw, "%s by %s", exchange_text(&mem, d.decision, "decided"),
+		   exchange_text(&mem, d.who.name, by));
+	if (*message)
+		buf_printf(&raw, ": %s", message);
 	sanitize_line(buf_cstr(&raw), raw.len, 0, &vet);
 	buf_printf(&line, "\033[33m#%" PRIu64 " %s\033[0m\r\n", ev->action, buf_cstr(&vet));
 	push_text(c, ev, ev->action, 0, &line);
@@ -290,9 +298,54 @@ static void export_cast_on_started(struct cast *c, const struct event *ev, const
 	push_text(c, ev, ev->action, 0, &line);
 }
 
-static int export_cast_on_event(struct cast *c, const struct event *ev, struct err *err)
+static void export_cast_put_size(struct cast *c, const struct event *ev, int64_t cols, int64_t rows)
 {
 	CLEANUP(buf_release) struct buf text = BUF_INIT;
+	buf_printf(&text, "%dx%d", cols > 0 ? (int)cols : COLS, rows > 0 ? (int)rows : ROWS);
+	push_text(c, ev, ev->action, -3, &text);
+}
+
+static void export_cast_on_resize(struct cast *c, const struct event *ev)
+{
+	CLEANUP(arena_release) struct arena mem = ARENA_INIT;
+	struct ev_proc_resize r;
+	event_decode(&desc_ev_proc_resize, ev, &mem, &r);
+	export_cast_put_size(c, ev, r.cols, r.rows);
+}
+
+static void export_cast_on_attached(struct cast *c, const struct event *ev)
+{
+	CLEANUP(arena_release) struct arena mem = ARENA_INIT;
+	struct ev_terminal_attached at;
+	event_decode(&desc_ev_terminal_attached, ev, &mem, &at);
+	export_cast_put_size(c, ev, at.cols, at.rows);
+}
+
+static void export_cast_on_gap(struct cast *c, const struct event *ev)
+{
+	CLEANUP(buf_release) struct buf text = BUF_INIT;
+	CLEANUP(arena_release) struct arena mem = ARENA_INIT;
+	struct ev_output_gap gap;
+	event_decode(&desc_ev_output_gap, ev, &mem, &gap);
+	buf_printf(&text,
+		   "\033[31m#%" PRIu64 " %" PRId64 " bytes of output were not kept\033[0m\r\n",
+		   ev->action, gap.bytes);
+	push_text(c, ev, ev->action, 0, &text);
+}
+
+static int export_cast_on_output(struct cast *c, const struct event *ev, struct err *err)
+{
+	CLEANUP(arena_release) struct arena mem = ARENA_INIT;
+	struct ev_output o;
+	event_decode(&desc_ev_output, ev, &mem, &o);
+	c->segment_action = ev->action;
+	if (o.stream < STREAM_OUT || o.stream > STREAM_PTY)
+		return 0;
+	return session_segment_each(c->x->s, (uint64_t)o.segment, export_cast_on_chunk, c, err);
+}
+
+static int export_cast_on_event(struct cast *c, const struct event *ev, struct err *err)
+{
 	struct err none = ERR_INIT;
 	json_t *body = ev->body ? json_parse(ev->body, ev->len, "event", &none) : json_object();
 	int rc = 0;
@@ -301,10 +354,10 @@ static int export_cast_on_event(struct cast *c, const struct event *ev, struct e
 		on_requested(c, ev, body);
 		break;
 	case EV_MODEL_REPLY:
-		export_cast_on_reply(c, ev, body);
+		export_cast_on_reply(c, ev);
 		break;
 	case EV_ACTION_DECIDED:
-		on_decided(c, ev, body);
+		on_decided(c, ev);
 		break;
 	case EV_ACTION_STARTED:
 		export_cast_on_started(c, ev, body);
@@ -313,24 +366,16 @@ static int export_cast_on_event(struct cast *c, const struct event *ev, struct e
 		export_cast_on_ended(c, ev);
 		break;
 	case EV_PROC_RESIZE:
+		export_cast_on_resize(c, ev);
+		break;
 	case EV_TERMINAL_ATTACHED:
-		buf_printf(&text, "%dx%d", (int)json_int(body, "cols", COLS),
-			   (int)json_int(body, "rows", ROWS));
-		push_text(c, ev, ev->action, -3, &text);
+		export_cast_on_attached(c, ev);
 		break;
 	case EV_OUTPUT_GAP:
-		buf_printf(&text,
-			   "\033[31m#%" PRIu64 " %" PRId64
-			   " bytes of output were not kept\033[0m\r\n",
-			   ev->action, json_int(body, "bytes", 0));
-		push_text(c, ev, ev->action, 0, &text);
+		export_cast_on_gap(c, ev);
 		break;
 	case EV_OUTPUT:
-		c->segment_action = ev->action;
-		if (json_int(body, "stream", 0) >= STREAM_OUT &&
-		    json_int(body, "stream", 0) <= STREAM_PTY)
-			rc = session_segment_each(c->x->s, (uint64_t)json_int(body, "segment", 0),
-						  export_cast_on_chunk, c, err);
+		rc = export_cast_on_output(c, ev, err);
 		break;
 	default:
 		break;

@@ -188,11 +188,11 @@ static void put_words(struct page *p, const struct event *ev, const char *type, 
 /* In its place among what was done; the player names all of them at the top. */
 static void put_leak(struct page *p, const struct event *ev)
 {
-	struct err none = ERR_INIT;
-	CLEANUP(json_release)
-	json_t *body = ev->body ? json_parse(ev->body, ev->len, "event", &none) : NULL;
+	CLEANUP(arena_release) struct arena mem = ARENA_INIT;
+	struct ev_honeytoken_seen seen;
+	event_decode(&desc_ev_honeytoken_seen, ev, &mem, &seen);
 	json_t *o = export_html_item(p, ev, "leak");
-	const char *text = json_str(body, "text", "one was seen (redacted)");
+	const char *text = exchange_text(&mem, seen.text, "one was seen (redacted)");
 	uint64_t of = ev->action ? ev->action : ev->cause;
 	put_vetted(o, "what", text, strlen(text));
 	if (of)
