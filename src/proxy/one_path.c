@@ -79,6 +79,47 @@ static bool is_dots(const char *s, size_t len, size_t *nr_out)
 	return n && n <= 2 && (n == len || s[n] == ';');
 }
 
+/* Bytes at @s that some server reads as a dot: a dot, or a sign that looks like one or several; 0:
+ * none. */
+static size_t like_dot(const char *s, size_t len, size_t *dots)
+{
+	static const struct {
+		const char *text;
+		size_t dots;
+	} signs[] = { { ".", 1 },      { "\u2024", 1 }, { "\uFF0E", 1 }, { "\uFE52", 1 },
+		      { "\u3002", 1 }, { "\uFF61", 1 }, { "\u2025", 2 }, { "\u2026", 3 } };
+	for (size_t i = 0; i < ARRAY_LEN(signs); i++) {
+		size_t n = strlen(signs[i].text);
+		if (len >= n && !memcmp(s, signs[i].text, n)) {
+			*dots += signs[i].dots;
+			return n;
+		}
+	}
+	return 0;
+}
+
+/* A name that some servers take for "..": they drop blanks at its ends and what follows a
+ * semicolon, or take other signs for dots. @s in its one form. */
+static bool like_parent(const char *s, size_t len)
+{
+	char name[64];
+	size_t n = 0, i = 0, dots = 0, took;
+	for (; i < len && n < sizeof(name); i++) {
+		bool escape = s[i] == '%' && i + 2 < len;
+		name[n++] = escape ? (char)(hex_digit(s[i + 1]) * 16 + hex_digit(s[i + 2])) : s[i];
+		i += escape ? 2 : 0;
+	}
+	bool other = n && name[0] == ' ';
+	for (i = 0; i < n && name[i] == ' ';)
+		i++;
+	while ((took = like_dot(name + i, n - i, &dots))) {
+		other |= name[i] != '.';
+		i += took;
+	}
+	bool behind = i < n && (name[i] == ' ' || name[i] == ';');
+	return dots >= 2 && (other || behind);
+}
+
 const char *one_path(const char *path, size_t len, struct buf *out)
 {
 	CLEANUP(buf_release) struct buf escaped = BUF_INIT;
@@ -97,6 +138,8 @@ const char *one_path(const char *path, size_t len, struct buf *out)
 		if (is && dots != n)
 			/* some servers drop them first */
 			return "a path with parameters after dots";
+		if (like_parent(p + 1, n))
+			return "a path with a name that may mean its parent";
 		if (is && dots == 2)
 			while (out->len > first && out->data[--out->len] != '/')
 				continue;
@@ -118,16 +161,20 @@ bool one_path_override_field(const char *name)
 					     "x-method-override",      "x-original-method",
 					     "x-original-url",	       "x-rewrite-url",
 					     "x-override-url",	       "x-original-uri" };
+	CLEANUP(free_ptr) char *dashed = mem_strdup(name); /* CGI has one form for - and _ */
+	for (char *c = dashed; *c; c++)
+		*c = *c == '_' ? '-' : *c;
 	for (size_t i = 0; i < ARRAY_LEN(known); i++)
-		if (!strcmp(known[i], name))
+		if (!strcmp(known[i], dashed))
 			return true;
 	return false;
 }
 
 bool one_path_override_query(const char *query, size_t len)
 {
-	static const char *const known[] = { "_method", "x-http-method-override", "x-http-method",
-					     "$httpmethod" };
+	static const char *const known[] = { "_method",	      "x-http-method-override",
+					     "x-http-method", "x-method-override",
+					     "_httpmethod",   "$httpmethod" };
 	CLEANUP(buf_release) struct buf plain = BUF_INIT;
 	for (size_t i = 0; i < len; i++) { /* names may be escaped, too */
 		int high = query[i] == '%' && i + 2 < len ? hex_digit(query[i + 1]) : -1,

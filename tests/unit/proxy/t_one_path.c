@@ -40,6 +40,19 @@ static void test_paths(void)
 		{ "/%u002f", NULL },
 		{ "/a/..;/b", NULL },
 		{ "/a/.;x/b", NULL },
+		{ "/a/..%3b/b", NULL },
+		{ "/a/..%3Bx/b", NULL },
+		{ "/a/..%20/b", NULL },
+		{ "/a/%20../b", NULL },
+		{ "/a/%20..%20/b", NULL },
+		{ "/a/%ef%bc%8e%ef%bc%8e/b", NULL },
+		{ "/a/.%ef%bc%8e/b", NULL },
+		{ "/a/%e2%80%a5/b", NULL },
+		{ "/a/%ef%bc%8e%ef%bc%8e%ef%bc%8fb", NULL },
+		{ "/main...topic", "/main...topic" },
+		{ "/a/.%20b", "/a/.%20b" },
+		{ "/..a/b", "/..a/b" },
+		{ "/a/%e3%80%82", "/a/%E3%80%82" },
 		{ "/%c0%af", NULL },
 		{ "/%ff", NULL },
 		{ "/a#b", NULL },
@@ -59,9 +72,11 @@ static void test_paths(void)
 
 static void test_overrides(void)
 {
-	ok(one_path_override_field("x-http-method-override") && one_path_override_field("x-original-url"), "fields");
+	ok(one_path_override_field("x-http-method-override") && one_path_override_field("x-original-url") &&
+		   one_path_override_field("x_http_method_override") && one_path_override_field("x-http_method-override"),
+	   "fields");
 	ok(!one_path_override_field("accept") && !one_path_override_field("x-method"), "other fields");
-	static const char *const bad[] = { "_method=DELETE", "?a=b&_method=put", "%5fmethod=x", "?a;_METHOD=x", "$httpMethod=DELETE" };
+	static const char *const bad[] = { "_method=DELETE", "?a=b&_method=put", "%5fmethod=x", "?a;_METHOD=x", "$httpMethod=DELETE", "_HttpMethod=DELETE" };
 	static const char *const fine[] = { "", "?", "method=x", "?a=_method", "?my_method=x", "service=git-upload-pack" };
 	for (size_t i = 0; i < ARRAY_LEN(bad); i++)
 		ok(one_path_override_query(bad[i], strlen(bad[i])), "%s", bad[i]);
