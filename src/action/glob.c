@@ -389,3 +389,12 @@ bool words_in_order(const char *pattern, const struct shell_part *part, const st
 			see_text(&o, part->redirect[i].target.text, part->redirect[i].target.len);
 	return o.at == o.nr && o.literal > 0;
 }
+
+bool words_in_text(const char *pattern, const char *text, size_t len)
+{
+	struct element e[ELEMENTS_MAX];
+	struct in_order o = { .e = e, .nr = glob_elements(pattern, e) };
+	if (o.nr)
+		see_text(&o, text, len);
+	return o.nr && o.at == o.nr && o.literal > 0;
+}

@@ -34,5 +34,7 @@ enum glob_answer words_match(const char *pattern, const struct shell_part *part,
  * @assigned: values that its unknown words may have. */
 bool words_in_order(const char *pattern, const struct shell_part *part,
 		    const struct strv *assigned);
+/* The same for a text outside of a command: the value of a variable. */
+bool words_in_text(const char *pattern, const char *text, size_t len);
 
 #endif

@@ -134,6 +134,22 @@ static bool loose_match(const struct strv *list, const struct loose_words *w)
 	return false;
 }
 
+/* A program may run what a variable of the action says: GIT_SSH_COMMAND='git push'. */
+static bool env_match(const struct strv *list, const struct strv *env)
+{
+	for (size_t k = 0; k < env->nr; k++) {
+		const char *eq = memchr(env->item[k], '=', env->len[k]);
+		size_t at = eq ? (size_t)(eq + 1 - env->item[k]) : env->len[k];
+		if (shell_reaches_stdin(env->item[k], env->len[k]))
+			return true;
+		for (size_t i = 0; i < list->nr; i++)
+			if (list->item[i][0] != '!' &&
+			    words_in_text(list->item[i], env->item[k] + at, env->len[k] - at))
+				return true;
+	}
+	return false;
+}
+
 static bool rule_name_ok(const struct strv *list, const char *name)
 {
 	return !list->nr || list_answer(list, ask_name, name) == GLOB_YES;
@@ -269,6 +285,8 @@ static void cmd_parts(const struct rule *r, const struct facts *f, uint64_t *yes
 		else if (a != GLOB_NO)
 			m |= bit;
 	}
+	if (!certain && env_match(&r->cmd, &f->subject->spec->env))
+		m |= f->all & ~f->targets & ~y;
 	if (r->verdict != VERDICT_ALLOW && f->all & POLICY_OPAQUE && f->shell->opaque)
 		m |= POLICY_OPAQUE;
 	*maybe = (*maybe & (y | m)) | (*yes & m);

@@ -80,6 +80,8 @@ void shell_free(struct shell **s);
 
 /* Does this "NAME=value" set a variable that may change what commands mean? */
 bool shell_reaches(const char *assignment, size_t len);
+/* Does it also name standard input as the file to read (BASH_ENV=/dev/stdin)? */
+bool shell_reaches_stdin(const char *assignment, size_t len);
 
 /* Appends the words, separated by blanks, for users. */
 void shell_part_text(const struct shell_part *p, struct buf *out);

@@ -110,6 +110,15 @@ static bool reaching_name(const char *text, size_t len)
 					     "JAVA_TOOL_OPTIONS",
 					     "RUSTC_WRAPPER",
 					     "MAKEFLAGS",
+					     "MAKEFILES",
+					     "GNUMAKEFLAGS",
+					     "TAR_OPTIONS",
+					     "RSYNC_RSH",
+					     "MANOPT",
+					     "CVS_RSH",
+					     "SVN_SSH",
+					     "ZDOTDIR",
+					     "LUA_INIT",
 					     "PROMPT_COMMAND",
 					     "SHELL",
 					     "LESSOPEN",
@@ -144,12 +153,29 @@ bool shell_reaches(const char *assignment, size_t len)
 	return name && reaching_name(assignment, name);
 }
 
+bool shell_reaches_stdin(const char *assignment, size_t len)
+{
+	static const char *const names[] = { "/dev/stdin", "/dev/fd/", "/proc/self/fd/",
+					     "/proc/thread-self/fd/", NULL };
+	for (const char *const *n = names; shell_reaches(assignment, len) && *n; n++)
+		if (memmem(assignment, len, *n, strlen(*n)))
+			return true;
+	return false;
+}
+
+static void look_at_stdin_variable(struct shell *s, const char *assignment, size_t len)
+{
+	if (shell_reaches_stdin(assignment, len))
+		shell_opaque(s, "a program that reads commands from standard input");
+}
+
 static void look_at_env(struct shell *s, struct shell_part *p)
 {
 	for (size_t i = 0; i < p->env.nr; i++) {
 		strv_push_bytes(&s->assigned, p->env.item[i], p->env.len[i]);
 		if (shell_reaches(p->env.item[i], p->env.len[i]))
 			p->flags |= SHELL_REACHES | SHELL_SETS;
+		look_at_stdin_variable(s, p->env.item[i], p->env.len[i]);
 	}
 	/* PAGER_OF_X='git push' x: a program may run what its variables say */
 	if (p->env.nr && p->nr_words && !shell_is_builtin(shell_base(&p->word[0])))
@@ -414,12 +440,14 @@ static void look_at_builtin(struct shell *s, struct shell_part *p, const char *n
 		if (p->nr_words == 2 && !p->word[1].dynamic)
 			strv_push_bytes(&s->dirs, p->word[1].text, p->word[1].len);
 	} else if (shell_among(name, declares)) {
-		for (size_t i = 1; i < p->nr_words; i++)
+		for (size_t i = 1; i < p->nr_words; i++) {
+			look_at_stdin_variable(s, p->word[i].text, p->word[i].len);
 			if (p->word[i].dynamic
 				    ? p->word[i].prefix == 0 ||
 					      shell_reaches(p->word[i].text, p->word[i].len)
 				    : shell_reaches(p->word[i].text, p->word[i].len))
 				p->flags |= SHELL_REACHES | SHELL_LOOSE;
+		}
 	} else if (shell_among(name, reads)) {
 		p->flags |= SHELL_REACHES;
 		if (p->nr_words > 1 &&

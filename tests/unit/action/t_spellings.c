@@ -67,11 +67,43 @@ static void test_open_end(void)
 	policy_free(&p);
 }
 
+static const char *with_variable(struct policy **p, const char *cmd, const char *variable)
+{
+	struct judgement j;
+	struct action_spec s;
+	spec_from(&s, "exec", cmd, NULL);
+	strv_push(&s.env, variable);
+	const struct policy_subject subject = {
+		.spec = &s, .wall = WALL_BOXED, .agent = "fix", .box = "b1"
+	};
+	policy_judge(p, 1, NULL, 0, 2, &subject, &j);
+	const char *v = verdict_name(j.verdict);
+	judgement_release(&j);
+	strv_release(&s.argv);
+	strv_release(&s.env);
+	return v;
+}
+
+/* Variables that come with the action, not in its text. */
+static void test_variables(void)
+{
+	struct policy *p = rules("policy.lua", "allow", policy_text);
+	is_str(with_variable(&p, "git fetch", "GIT_SSH_COMMAND=git push"), "ask",
+	       "a variable that git runs");
+	is_str(with_variable(&p, "x", "ANY=cd a; git 'push' b"), "ask", "or any other program");
+	is_str(with_variable(&p, "bash -c :", "BASH_ENV=/dev/stdin"), "ask",
+	       "commands from standard input");
+	is_str(with_variable(&p, "make", "CFLAGS=-O2"), "allow", "others don't matter");
+	is_str(with_variable(&p, "git push", "CFLAGS=-O2"), "deny", "nor help");
+	policy_free(&p);
+}
+
 int main(void)
 {
 	test_spellings();
 	test_harmless(harmless, ARRAY_LEN(harmless));
 	test_harmless(daily, ARRAY_LEN(daily));
 	test_open_end();
+	test_variables();
 	return done_testing();
 }
