@@ -4,7 +4,8 @@
  * The text is POSIX sh with bash's additions, read in the widest sense: lists, pipes, subshells,
  * groups, if, while, for, case, functions, $( ), <( ), backticks, here-documents. Commands inside
  * other commands are found and become parts of their own: sh -c, eval, find -exec (shell_look.c),
- * env, sudo, xargs, timeout, and others (shell_wrap.c). A program that is neither one of these nor
+ * env, sudo, xargs, timeout, and others (shell_wrap.c), aliases and settings of git (shell_git.c),
+ * files that the line makes and then runs (shell_made.c). A program that is neither one of these nor
  * known to treat its arguments as data (shell_known.c) is loose: it may run them. Code of other
  * languages (python -c) is opaque unless nothing in it can run a program (shell_code.c). Anything
  * not understood for certain makes the whole line opaque, which is the caller's reason to ask: text
