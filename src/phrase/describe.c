@@ -117,7 +117,7 @@ static void ran_then(const json_t *args, struct buf *out)
 /* Any kind: its scalar fields. */
 static void describe_generic(enum event_kind kind, const json_t *body, struct buf *out)
 {
-	const char *name = event_kind_name(kind), *key;
+	const char *name = event_kind_name((uint16_t)kind), *key;
 	json_t *v;
 	if (name)
 		buf_puts(out, name);

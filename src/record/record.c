@@ -188,7 +188,7 @@ uint64_t record_append_json(struct record *r, enum event_kind kind, uint64_t cau
 			    uint64_t box, uint64_t action, json_t *body)
 {
 	struct event ev = {
-		.cause = cause, .agent = agent, .box = box, .action = action, .kind = kind
+		.cause = cause, .agent = agent, .box = box, .action = action, .kind = (uint16_t)kind
 	};
 	assert(json_is_object(body));
 	buf_reset(&r->text);

@@ -5,7 +5,7 @@ uint64_t record_event(struct record *r, enum event_kind kind, const struct event
 {
 	CLEANUP(buf_release) struct buf text = BUF_INIT;
 	event_encode(d, body, &text);
-	struct event ev = { .kind = kind,
+	struct event ev = { .kind = (uint16_t)kind,
 			    .cause = at->cause,
 			    .agent = at->agent,
 			    .box = at->box,

@@ -16,7 +16,7 @@ static uint64_t offline_merge_record(struct again *g, struct box_merge *b, bool 
 	CLEANUP(free_ptr) char *text = json_dump_str(b->body);
 	struct event ev = { .cause = g->cause,
 			    .box = b->box->id,
-			    .kind = box_merge_kind(b, dry),
+			    .kind = (uint16_t)box_merge_kind(b, dry),
 			    .body = text,
 			    .len = strlen(text) };
 	struct objects *o = b->objects ? b->objects : objects_new();

@@ -301,7 +301,7 @@ static uint64_t tree_merge_record_merge(struct tree_op *op, enum event_kind kind
 	struct event ev = { .cause = op->cause,
 			    .box = t->id,
 			    .action = op->action ? op->cause : 0,
-			    .kind = kind,
+			    .kind = (uint16_t)kind,
 			    .body = text,
 			    .len = strlen(text) };
 	struct objects *o = t->objects ? t->objects : objects_new();

@@ -44,7 +44,7 @@ static uint64_t several_merge_record(struct tree_several *v, struct box_merge *b
 	struct event ev = { .cause = v->cause,
 			    .box = b->box->id,
 			    .action = v->action,
-			    .kind = kind,
+			    .kind = (uint16_t)kind,
 			    .body = text,
 			    .len = strlen(text) };
 	struct objects *o = b->objects ? b->objects : objects_new();
