@@ -53,7 +53,7 @@ wait_for 20 ended
 out=$("$sg" events "$s")
 like "$out" 'end 3 \[out' 'the script gets the exit status and the output of the preview'
 like "$out" 'after: one ↵ two ↵ new' 'and the box exactly its difference'
-like "$out" 'promote by .*: as shown' 'recorded with who and why'
+like "$out" 'dry run applied by .*: as shown' 'recorded with who and why'
 like "$out" "applied the result of dry run #$p" 'and what came into the box'
 like "$("$sg" replay "$s" --no-tui </dev/null | grep -A3 'dry run: of')" '^    A b.txt  \+1 -0$' 'line mode names the files of a preview'
 like "$("$sg" events "$s" --json | grep action.ended | grep "\"action\":$h")" "\"promoted\":$p" 'the end is marked'
