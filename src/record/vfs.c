@@ -482,20 +482,23 @@ void vfs_log_grow(sqlite3 *db)
 
 int vfs_mend_sums(const char *path, struct err *err)
 {
-	uint8_t page[SUMS_PAGE];
+	uint8_t page[SUMS_PAGE], head[24] = { 0 }, was[SUMS_TAIL];
 	struct stat st;
 	CLEANUP(fd_close) int fd = open(path, O_RDWR | O_CLOEXEC | O_NOFOLLOW);
 	if (fd < 0 || fstat(fd, &st) < 0)
 		return err_sys(err, "can't open session file '%s'", path);
-	for (off_t at = 0; at + SUMS_PAGE <= st.st_size; at += SUMS_PAGE) {
-		if (pread(fd, page, sizeof(page), at) != sizeof(page))
+	if (pread(fd, head, sizeof(head), 0) < 0)
+		return err_sys(err, "can't read session file '%s'", path);
+	size_t size = (size_t)head[16] << 8 | head[17];
+	if (head[20] != SUMS_TAIL || (size != SUMS_PAGE && size != SUMS_SMALL))
+		return 0;
+	for (off_t at = 0; at + (off_t)size <= st.st_size; at += (off_t)size) {
+		if (pread(fd, page, size, at) != (ssize_t)size)
 			return err_sys(err, "can't read session file '%s'", path);
-		if (at == 0 && vfs_says(page) != KEPT)
-			return 0;
-		if (page_checksum_hold(page))
-			continue;
-		page_checksum_make(page);
-		if (pwrite(fd, page, sizeof(page), at) != sizeof(page))
+		memcpy(was, page + size - SUMS_TAIL, SUMS_TAIL);
+		page_checksum_make_of(page, size);
+		if (memcmp(was, page + size - SUMS_TAIL, SUMS_TAIL) != 0 &&
+		    pwrite(fd, page, size, at) != (ssize_t)size)
 			return err_sys(err, "can't write session file '%s'", path);
 	}
 	return 0;

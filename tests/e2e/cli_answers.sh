@@ -33,6 +33,12 @@ for c in events verify claims simulate show diff 'cat a.txt --at' 'export -F jso
 	"$sg" $c 'a#99999' >"$t/out" 2>"$t/err" </dev/null
 	is "$? $(wc -c <"$t/out") $(head -1 "$t/err" | grep -c 'no event #99999')" '2 0 1' "$c: an event behind the end"
 done
+for more in '' '--redact 1'; do # small files have small pages
+	# shellcheck disable=SC2086
+	"$sg" export a -F glass -o "$t/copy.glass" -f $more >"$t/out" 2>&1
+	"$sg" verify "$t/copy.glass" >"$t/out" 2>&1
+	is $? 0 "a copy of a small session is intact ($more)"
+done
 "$sg" run --no-tui -q --name a "$t/a.lua" >"$t/out" 2>&1 </dev/null
 remedy() { # hint, command...: one error, then the hint
 	local hint=$1
