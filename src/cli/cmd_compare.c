@@ -192,13 +192,11 @@ static void first_difference(struct cmd_ctx *ctx, const struct run *a, const str
 	}
 	fprintf(ctx->out, "%s and %s: ", a->sum.id, b->sum.id);
 	if (at > 1)
-		fprintf(ctx->out, "the first %zu actions are the same, %zu in all; then\n", at,
-			cmd_compare_common(a, b));
+		fprintf(ctx->out, "the first %zu actions are the same", at);
 	else
-		fprintf(ctx->out, "%s, %zu in all\n",
-			at ? "the first action is the same"
-			   : "they differ from the first action on; the same are",
-			cmd_compare_common(a, b));
+		fputs(at ? "the first action is the same" : "the first actions differ", ctx->out);
+	fprintf(ctx->out, "; both did %zu of %zu and %zu\n", cmd_compare_common(a, b), a->nr,
+		b->nr);
 	for (size_t i = at > AROUND ? at - AROUND : 0; i < at; i++)
 		cmd_compare_put_step(ctx, a, i, " ");
 	for (size_t i = at; i < at + AROUND && i < (a->nr > at ? a->nr : at + 1); i++)

@@ -94,7 +94,7 @@ is $? 0 'with the rule that asks nothing is allowed that a person denied'
 out=$("$sg" compare "$one" "$two" 2>&1)
 is $? 1 'two sessions that part'
 is "$(printf '%s\n' "$out" | grep -c ' $')" 0 'no line ends with a blank'
-like "$out" "the first 4 actions are the same, 4 in all; then" 'where'
+like "$out" "the first 4 actions are the same; both did 4 of " 'where'
 like "$out" "^  - $one#[0-9]+ +exec +echo end -> exit 0" 'what the one did'
 like "$out" "^  \+ $two#[0-9]+ +exec +echo other -> exit 0" 'and the other'
 like "$out" "$two +ok .* B +a" 'another way, the same files'
@@ -116,11 +116,11 @@ for say in right wrong; do
 	"$sg" run ask.lua --model scripted:$say.lua --name $say --no-tui --no-input --sessions models >out 2>&1 </dev/null
 done
 out=$("$sg" compare right wrong --sessions models 2>&1)
-like "$out" ': the first action is the same, 4 in all$' 'two models with the same task and different actions: the model itself is not a difference'
+like "$out" ': the first action is the same; both did 4 of ' 'two models with the same task and different actions: the model itself is not a difference'
 like "$out" 'model scripted:right.lua' 'but is shown'
 session four 'echo end' 'deny deny deny'
 out=$("$sg" compare "$one" "$s" 2>&1)
-like "$out" ': the first action is the same, 3 in all$' 'the same action with another outcome is a difference, as on the screen'
+like "$out" ': the first action is the same; both did 3 of 5 and 5' 'the same action with another outcome is a difference, as on the screen'
 rm -f "$HOME"/.local/share/sandglass/sessions/*"${s#s-}".glass
 first=$(sqlite3 -readonly copy.glass 'SELECT min(seq) FROM event WHERE kind = 100')
 "$sg" redact "./copy.glass#$first" --why 'a secret' --yes >out 2>&1 </dev/null
