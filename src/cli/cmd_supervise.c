@@ -88,6 +88,7 @@ int cmd_supervise(struct cmd_ctx *ctx)
 		.no_input = json_flag(j, "no_input", false),
 		.accept_reduced = json_flag(j, "accept_reduced", false),
 		.hide_tokens = json_flag(j, "hide_tokens", false),
+		.own_rules = json_flag(j, "own_rules", false),
 		.stand = json_flag(j, "stand", false),
 		.ask_timeout_us = json_int(j, "ask_timeout_us", 0),
 		.box_uid = (unsigned)json_int(j, "box_uid", 0),

@@ -53,4 +53,9 @@ wait_for 20 asks
 over() { "$sg" ls --json | grep "\"session\":\"$s\"" | grep -q '"live":false'; }
 wait_for 20 over
 like "$("$sg" events "$s")" 'no-marker no-marker no-marker' 'after a resume'
+mkdir -p "$t/strict/.sandglass" && cd "$t/strict" || exit 1
+echo 'local p = require "sandglass.policy" return p.rules { default = "deny" }' >.sandglass/policy.lua
+"$sg" trust --yes -q >"$t/out" 2>&1
+timeout 100 "$sg" demo --no-tui -q </dev/null >"$t/out" 2>&1
+is $? 0 'the demo has its own rules, wherever it is started'
 finish

@@ -262,6 +262,7 @@ int cmd_demo(struct cmd_ctx *ctx)
 	json_t *policy = json_array();
 	json_array_append_new(policy, json_string("lua:agents/demo_policy.lua"));
 	json_put(o, "policy", policy);
+	json_put_flag(o, "own_rules", true);
 	/* the demo's models are scripted, so its commands are known */
 	json_put_flag(o, "accept_reduced", true);
 	struct front_opts fo = { .coach = !what,

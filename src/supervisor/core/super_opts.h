@@ -47,6 +47,7 @@ struct super_opts {
 	json_t *roots;		  /* extra read-only roots for every box, or NULL; borrowed */
 	unsigned box_uid;	  /* of boxes when root starts us; 0 = choose */
 	uint64_t keep_file_bytes; /* larger files are kept by hash only; 0 = the default */
+	bool own_rules;		  /* of the demo: rules of projects don't apply */
 	bool hide_tokens;	  /* live tokens are not recorded (record_hide_tokens) */
 	int64_t ask_timeout_us;	  /* of approvals whose rule names none; 0 = none */
 	const json_t *labels;	  /* body of session.labeled, or NULL; borrowed */

@@ -217,7 +217,7 @@ static bool is_loaded(const struct super *s, const char *path)
 
 static int super_policy_add_project(struct super *s, const char *path, struct err *err)
 {
-	if (access(path, F_OK) != 0 || is_loaded(s, path))
+	if (s->opts->own_rules || access(path, F_OK) != 0 || is_loaded(s, path))
 		return 0;
 	if (!trusted_file(path)) {
 		CLEANUP(free_ptr) char *full = realpath(path, NULL);
