@@ -85,4 +85,11 @@ extern const char line_choices[]; /* the numbers that answer a held action, with
 void line_show_prompt(struct line *l);
 bool line_waits(const struct line *l, uint64_t seq); /* does this action or question? */
 
+/* --- line_typed.c --- */
+void line_typed_pass(struct line *l, const char *word, json_t *opts);
+
+/* --- line_pattern.c --- */
+void line_typed_look_at(struct line *l, const char *text, bool rule);
+void line_typed_sure(struct line *l, const char *text);
+
 #endif

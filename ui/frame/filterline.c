@@ -17,7 +17,7 @@ static struct view_filter *filter_on(const struct ui *ui)
 	return &ui->find->filter[view_index(ui->stack[ui->depth - 1].ops)];
 }
 
-static void filterline_drop(struct pick **pick)
+void filterline_drop(struct pick **pick)
 {
 	for (size_t i = 0; i < FINDER_SOURCES; i++)
 		pick_free(&pick[i]);
@@ -344,7 +344,7 @@ static void filterline_complete(struct ui *ui)
 
 /* --- the line --------------------------------------------------------------------------------- */
 
-static void filterline_changed(struct ui *ui)
+void filterline_changed(struct ui *ui)
 {
 	struct finder *f = ui->find;
 	f->wrong = ERR_INIT;
@@ -357,7 +357,7 @@ static void filterline_changed(struct ui *ui)
 	filterline_complete(ui);
 }
 
-static bool filterline_key(struct ui *ui, uint32_t key)
+bool filterline_key(struct ui *ui, uint32_t key)
 {
 	struct finder *f = ui->find;
 	if (key == K_TAB) {
@@ -396,7 +396,7 @@ static const char *filterline_count(const struct ui *ui, char *out, size_t size)
 	return out;
 }
 
-static void hint_saying(const struct ui *ui, struct area a, int row, const char *keys)
+void hint_saying(const struct ui *ui, struct area a, int row, const char *keys)
 {
 	struct finder *f = ui->find;
 	char text[64];
@@ -431,7 +431,7 @@ static void filterline_hint(const struct ui *ui, struct area a, int row)
 }
 
 /* What is wrong: from the column to the end of the word. */
-static bool filterline_part(const struct ui *ui, size_t *from, size_t *len, enum role *role)
+bool filterline_part(const struct ui *ui, size_t *from, size_t *len, enum role *role)
 {
 	const struct finder *f = ui->find;
 	const char *text = buf_cstr(&ui->prompt.text);
@@ -475,124 +475,6 @@ void filter_ask_saved(struct ui *ui)
 	else
 		ui_say(ui, ROLE_DIM,
 		       "no filter is saved yet: f sets one, :filter save NAME keeps it");
-}
-
-/* --- holds are filters, too ------------------------------------------------------------------- */
-
-static void hold_changed(struct ui *ui)
-{
-	struct finder *f = ui->find;
-	filterline_changed(ui);
-	if (f->draft[0] && filter_known_before(pick_filter(f->draft[0]), &f->wrong) < 0)
-		f->wrong_column = 1;
-}
-
-static void hold_hint(const struct ui *ui, struct area a, int row)
-{
-	hint_saying(ui, a, row,
-		    ui->prompt.text.len
-			    ? "Enter sets the breakpoint  Esc cancels  Up history  Ctrl-t SQL"
-			    : "Enter removes the breakpoint  Esc cancels");
-}
-
-static const struct prompt_ops hold_ops = {
-	.history = 'f',
-	.key = filterline_key,
-	.changed = hold_changed,
-	.hint = hold_hint,
-	.part = filterline_part,
-};
-
-static void hold_done(struct ui *ui, const char *text)
-{
-	const struct subject on = ui->prompt.on;
-	ui->stale = true;
-	filterline_drop(ui->find->draft);
-	choices_clear(ui->find);
-	ui->find->wrong_column = 0;
-	if (!text)
-		return;
-	if (*text) {
-		ui_send(ui, on.source, (const char *[]){ "hold", text, NULL }, NULL);
-	} else {
-		json_t *opts = json_object();
-		json_put_flag(opts, "clear", true);
-		ui_send(ui, on.source, (const char *[]){ "hold", NULL }, opts);
-	}
-}
-
-void hold_ask(struct ui *ui)
-{
-	struct subject on = { 0 };
-	struct view *top = ui_top(ui);
-	if (top->ops->subject)
-		top->ops->subject(top->self, ui, &on);
-	const struct source *s = ui_source(ui, on.source);
-	prompt_ask(ui, "hold:", s && s->model.hold ? s->model.hold : "", &hold_ops, &on, hold_done);
-}
-
-/* Nothing in it that the language, a glob or a shell takes apart. */
-static bool filterline_plain(const char *text, size_t len)
-{
-	for (size_t i = 0; i < len; i++)
-		if (!isalnum((unsigned char)text[i]) && !strchr("_./+-@", text[i]))
-			return false;
-	return len > 0;
-}
-
-/* By its first word, and the second where that is a word of the program's ("git push"). */
-static void like_command(const char *cmd, struct buf *out)
-{
-	size_t end = strcspn(cmd, " ");
-	if (!filterline_plain(cmd, end))
-		return;
-	size_t second = cmd[end] ? strcspn(cmd + end + 1, " ") : 0;
-	if (filterline_plain(cmd + end + 1, second) && isalpha((unsigned char)cmd[end + 1]) &&
-	    !memchr(cmd + end + 1, '/', second))
-		end += 1 + second;
-	buf_printf(out, " cmd:\"%.*s%s\"", (int)end, cmd, cmd[end] ? " *" : "*");
-}
-
-static void filterline_like(struct source *s, const struct model_action *act, struct buf *out)
-{
-	static const char *const fields[] = { "path", "host", "tool" };
-	CLEANUP(json_release) json_t *row = facts_row(s, act->id);
-	buf_printf(out, "kind:%s", act->kind);
-	const size_t bare = out->len; /* the tool is needed if no other field identifies it */
-	like_command(json_str(row, "cmd", ""), out);
-	for (size_t i = 0; i < ARRAY_LEN(fields); i++) {
-		const char *value = json_str(row, fields[i], "");
-		if (filterline_plain(value, strlen(value)) &&
-		    (strcmp(fields[i], "tool") != 0 || out->len == bare))
-			buf_printf(out, " %s:\"%s\"", fields[i], value);
-	}
-}
-
-void hold_like(struct ui *ui, const struct subject *on)
-{
-	struct source *s = ui_source(ui, on->source);
-	const struct model_action *act = s ? model_action(&s->model, on->action) : NULL;
-	CLEANUP(buf_release) struct buf text = BUF_INIT;
-	if (!act) {
-		ui_say(ui, ROLE_DIM, "choose an action: a breakpoint on similar ones is set");
-		return;
-	}
-	if (s->model.hold && *s->model.hold)
-		buf_printf(&text, "%s or ", s->model.hold);
-	filterline_like(s, act, &text);
-	prompt_ask(ui, "hold:", buf_cstr(&text), &hold_ops, on, hold_done);
-}
-
-void hold_toggle(struct ui *ui)
-{
-	struct subject on = { 0 };
-	struct view *top = ui_top(ui);
-	json_t *opts = json_object();
-	if (top->ops->subject)
-		top->ops->subject(top->self, ui, &on);
-	const struct source *s = ui_source(ui, on.source);
-	json_put_flag(opts, s && s->model.hold && *s->model.hold ? "off" : "on", true);
-	ui_send(ui, on.source, (const char *[]){ "hold", NULL }, opts);
 }
 
 struct filter_saved filter_names(struct ui *ui)

@@ -65,4 +65,11 @@ void choices_paint(const struct finder *f, struct area a, int row);
 /* A row of @s as one text, for searching it. */
 const char *row_words(struct source *s, const struct row *r, struct arena *a);
 
+/* --- filterline.c --- */
+void filterline_drop(struct pick **pick);
+void filterline_changed(struct ui *ui);
+bool filterline_key(struct ui *ui, uint32_t key);
+void hint_saying(const struct ui *ui, struct area a, int row, const char *keys);
+bool filterline_part(const struct ui *ui, size_t *from, size_t *len, enum role *role);
+
 #endif

@@ -1,6 +1,5 @@
 #include "ui/frame/ui.h"
 
-#include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,10 +11,8 @@
 #include "ui/frame/finder.h"
 #include "ui/frame/prompt.h"
 #include "ui/frame/select.h"
-#include "ui/term/fmt.h"
 #include "ui/frame/transport.h"
 #include "ui/frame/verifying.h"
-#include "ui/rows/row.h"
 
 enum { CALM_US = 10000000, REST_US = 1000000, CLAIMED_US = 100000 };
 
@@ -276,153 +273,6 @@ const char *ui_short_name(const struct ui *ui, struct arena *ar, const char *nam
 	return text_short(ar, name, ui->grid.cols >= 100 ? 32 : 13);
 }
 
-size_t ui_waits(const struct ui *ui, size_t source)
-{
-	const struct source *s = ui->src[source];
-	return s->lost || s->model.ended ? 0 : s->model.nr_held + s->model.nr_asks;
-}
-
-static size_t count_held(const struct ui *ui)
-{
-	size_t n = 0;
-	for (size_t i = 0; i < ui->nr_src; i++)
-		n += ui_waits(ui, i);
-	return n;
-}
-
-/* One slice for all of them: who is late in the row this time comes first the next time. */
-static bool read_sources(struct ui *ui)
-{
-	int64_t until = clock_mono_us() + ui->slice_us;
-	bool news = false;
-	for (size_t k = 0; k < ui->nr_src; k++) {
-		size_t i = (ui->first_src + k) % ui->nr_src;
-		int64_t left = until - clock_mono_us();
-		struct source *s = ui->src[i];
-		bool failed = s->failed;
-		int n = source_sync(s, transport_limit(ui, i),
-				    ui->slice_us == 0 ? 0
-				    : left > 1	      ? left
-						      : 1);
-		if (n < 0)
-			ui_say(ui, ROLE_ERROR, "%s", s->why.text);
-		else if (failed && !s->failed && ui->message &&
-			 strcmp(ui->message, s->why.text) == 0)
-			ui_say(ui, ROLE_DIM, "%s", ""); /* it could be read again */
-		news = news || n != 0;
-	}
-	ui->first_src = ui->nr_src ? (ui->first_src + 1) % ui->nr_src : 0;
-	return news;
-}
-
-enum { WAITS_MAX = 300 };
-
-char *ui_lost_text(const struct ui *ui, size_t source)
-{
-	const char *id = session_id(ui->src[source]->session);
-	return mem_printf("%s lost its supervisor: 'sandglass resume %s' continues it", id, id);
-}
-
-/* "14:31:26 held #405 fix-parser: git push origin fix/parser": the newest; not where it is looked
- * at anyhow. */
-static char *waits_text(const struct ui *ui)
-{
-	CLEANUP(arena_release) struct arena a = ARENA_INIT;
-	const struct model_action *newest = NULL;
-	size_t source = 0;
-	struct row_info r;
-	for (size_t i = 0; i < ui->nr_src; i++)
-		if (ui->src[i]->lost)
-			return ui_lost_text(ui, i);
-	for (size_t i = 0; i < ui->nr_src && !(ui_where(ui) & (IN_APPROVAL | IN_QUESTION)); i++) {
-		const struct model *m = &ui->src[i]->model;
-		const struct model_action *act =
-			m->nr_held ? model_action(m, m->held[m->nr_held - 1]) : NULL;
-		if (act && (!newest || act->held_us > newest->held_us))
-			newest = act, source = i;
-	}
-	if (!newest)
-		return NULL;
-	const struct model_agent *agent = model_agent(&ui->src[source]->model, newest->agent);
-	row_load(&r, ui->src[source], &(struct row){ newest->id, EV_ACTION_REQUESTED }, &a);
-	const char *what = one_line(r.what, &a);
-	size_t len = strnlen(what, WAITS_MAX);
-	while (len > 0 && ((unsigned char)what[len] & 0xc0) == 0x80) /* not within a character */
-		len--;
-	bool bare = !agent || strcmp(r.word, "exec") == 0; /* a command needs no kind before it */
-	return mem_printf("%s held #%" PRIu64 " %s: %s%s%.*s", fmt_hms(&a, newest->held_us),
-			  newest->id,
-			  agent ? ui_short_name(ui, &a, ui_agent_name(ui, source, agent)) : r.word,
-			  bare ? "" : r.word, bare ? "" : " ", (int)len, what);
-}
-
-/* The status line names the pending action. A screen opens only if the user configured this, and
- * never during typing. */
-static void news_waits(struct ui *ui)
-{
-	if (ui->met) /* else the first word, of what this is, stays */
-		ui_say(ui, ROLE_TEXT, "%s", "");
-	bool typing = ui->prompt.active || ui->prompt.away || ui->count || finder_waits(ui);
-	if (ui->popup && !typing && (ui_where(ui) & (IN_FLEET | IN_AGENT | IN_LOG | IN_PAGE)) &&
-	    ui->grid.rows >= UI_MIN_ROWS && ui->grid.cols >= UI_MIN_COLS)
-		ui_do(ui, VERB_APPROVE);
-}
-
-bool ui_reading(const struct ui *ui)
-{
-	for (size_t i = 0; i < ui->nr_src; i++)
-		if (source_reading(ui->src[i]))
-			return true;
-	return false;
-}
-
-bool ui_sync(struct ui *ui)
-{
-	bool news = read_sources(ui);
-	if (claimed_look(ui)) {
-		news = ui->stale = true;
-		if (ui->replay && !ui->limit && !*ui->message)
-			transport_summary(ui);
-	}
-	while (ui->depth > 1 && ui_top(ui)->ops->finished &&
-	       ui_top(ui)->ops->finished(ui_top(ui)->self, ui))
-		ui_back(ui);
-	size_t held = count_held(ui);
-	if (held > ui->nr_held_seen && !ui->replay && !(ui_where(ui) & (IN_APPROVAL | IN_QUESTION)))
-		news_waits(ui);
-	ui->bell = ui->bell || (held > ui->nr_held_seen && !ui->replay);
-	ui->nr_held_seen = held;
-	ui->met = ui->met || !ui_reading(ui);
-	return news;
-}
-
-bool ui_growing(const struct ui *ui)
-{
-	for (size_t i = 0; i < ui->nr_src; i++)
-		if (ui->src[i]->growing)
-			return true;
-	return false;
-}
-
-/* A record stands still where its cursor is; so do sessions that have ended. */
-int64_t ui_now(const struct ui *ui)
-{
-	int64_t last = 0;
-	bool live = false;
-	for (size_t i = 0; i < ui->nr_src; i++) {
-		const struct model *m = &ui->src[i]->model;
-		last = m->last_us > last ? m->last_us : last;
-		live = live || !(m->ended || ui->src[i]->lost);
-	}
-	return ui->replay || !live || ui->now_us < last ? last : ui->now_us;
-}
-
-int64_t ui_now_of(const struct ui *ui, size_t source)
-{
-	const struct source *s = ui_source(ui, source);
-	return s && s->lost && s->model.last_us < ui_now(ui) ? s->model.last_us : ui_now(ui);
-}
-
 bool ui_may_act(const struct ui *ui, size_t source)
 {
 	return !ui->replay && ui->act && source < ui->nr_src && ui->act[source].command;
@@ -437,158 +287,6 @@ const char *ui_why_not(const struct ui *ui, size_t source)
 	return ui->replay	     ? "read only: nothing runs in replay"
 	       : s && s->model.ended ? "read only: the session has ended"
 				     : "read only: not attached to a running session";
-}
-
-/* Of a rollback or an undo. */
-static void say_back(struct ui *ui, const json_t *result)
-{
-	CLEANUP(arena_release) struct arena ar = ARENA_INIT;
-	int64_t to = json_int(result, "to", 0), of = json_int(result, "of", 0);
-	const char *n = fmt_plural(&ar, json_int(result, "changes", 0), "change", "changes");
-	if (to)
-		ui_say(ui, ROLE_TEXT, "files are as they were at #%" PRId64 ": %s", to, n);
-	else if (of)
-		ui_say(ui, ROLE_TEXT, "undid #%" PRId64 ": %s", of, n);
-}
-
-void ui_say_error(struct ui *ui, const struct err *err)
-{
-	ui_say(ui, ROLE_ERROR, "%s%s%s", err->text, *err->hint ? ". " : "", err->hint);
-}
-
-static void ui_sent(void *self, const json_t *result, const struct err *err)
-{
-	struct ui *ui = self;
-	const char *text = json_str(result, "text", NULL), *hold = json_str(result, "hold", NULL);
-	if (err)
-		ui_say_error(ui, err);
-	else if (hold)
-		ui_say(ui, ROLE_TEXT, *hold ? "breakpoint set: %s" : "the breakpoint is removed",
-		       hold);
-	else if (text)
-		ui_say(ui, ROLE_TEXT, "%s", text);
-	else if (json_object_get(result, "changes") && !json_object_get(result, "again"))
-		say_back(ui, result);
-}
-
-/* True for an action that only a decision continues; an action at a breakpoint continues with
- * its agent. */
-static bool wants_decision(struct source *s, const struct model_action *act)
-{
-	CLEANUP(json_release) json_t *o = source_body(s, act->held);
-	const json_t *why = json_object_get(o, "reasons");
-	for (size_t i = 0; i < json_array_size(why); i++) {
-		const char *w = json_string_value(json_array_get(why, i));
-		if (w &&
-		    (strcmp(w, "ask") == 0 || strcmp(w, "budget") == 0 || strcmp(w, "price") == 0))
-			return true;
-	}
-	return false;
-}
-
-/* The action that keeps @agent from going on whatever is continued; 0: none. */
-static uint64_t waits_at(struct source *s, const char *agent)
-{
-	const struct model *m = &s->model;
-	for (size_t i = 0; i < m->nr_agents; i++) {
-		const struct model_action *act =
-			strcmp(m->agent[i].name, agent) == 0 ? model_held(m, &m->agent[i]) : NULL;
-		if (act && wants_decision(s, act))
-			return act->id;
-	}
-	return 0;
-}
-
-static void say_deciding(struct ui *ui, const char *const *words, const json_t *o)
-{
-	const char *session = json_str(o, "session", NULL);
-	const char *what = json_str(o, "rule", NULL)   ? "approved; a rule is added"
-			   : json_object_get(o, "cmd") ? "approved as edited"
-			   : session		       ? "approved, with later actions that match "
-						       : "approved once";
-	if (strcmp(words[0], "deny") == 0)
-		what = json_str(o, "rule", NULL)      ? "denied; a rule is added"
-		       : json_flag(o, "kill", false)  ? "denied; agent ends"
-		       : json_flag(o, "pause", false) ? "denied; agent pauses: c continues it"
-						      : "denied; agent continues";
-	ui_say(ui, ROLE_DIM, "#%s %s%s", words[1], what,
-	       session && strstr(what, "match ") ? session : "");
-}
-
-/* The status line until the answer arrives. */
-static void say_sending(struct ui *ui, size_t source, const char *const *words, size_t nr,
-			const json_t *opts)
-{
-	static const struct {
-		const char *word, *of, *sign;
-	} said[] = {
-		{ "pause", "pauses before its next action", "" },
-		{ "step", "does one action, then pauses", "" },
-		{ "continue", "continues to the next breakpoint", "" },
-		{ "say", "gets the message before its next model call", "" },
-		{ "apply", "approved: the dry run's result is being applied", "#" },
-		{ "defer", "still pending; the note is recorded", "#" },
-		{ "answer", "answered", "#" },
-		{ "dry-run", "dry run; its changes are discarded", "#" },
-		{ "kill", "is being ended", "" },
-	};
-	CLEANUP(arena_release) struct arena ar = ARENA_INIT;
-	const struct source *s = ui_source(ui, source);
-	const char *word = words[0], *whom = nr > 1 ? ui_short_name(ui, &ar, words[1]) : "";
-	if (strcmp(word, "continue") == 0 && nr > 1 && s && s->model.paused_all) {
-		ui_say(ui, ROLE_PAUSED,
-		       "%s continues; all agents are still paused: P continues them", whom);
-		return;
-	}
-	uint64_t at = strcmp(word, "continue") == 0 && nr > 1 && s
-			      ? waits_at(ui->src[source], words[1])
-			      : 0;
-	if (at) {
-		ui_say(ui, ROLE_HELD,
-		       "%s waits at #%" PRIu64 ", which is pending approval: a opens it", whom, at);
-		return;
-	}
-	if ((strcmp(word, "approve") == 0 || strcmp(word, "deny") == 0) && nr > 1) {
-		say_deciding(ui, words, opts);
-		return;
-	}
-	for (size_t i = 0; i < ARRAY_LEN(said); i++)
-		if (strcmp(word, said[i].word) == 0 && nr > 1) {
-			ui_say(ui, ROLE_DIM, "%s%s %s", said[i].sign, whom, said[i].of);
-			return;
-		}
-	if (strcmp(word, "merge") == 0 && nr > 1)
-		ui_say(ui, ROLE_DIM, "%s",
-		       json_flag(opts, "dry-run", false)
-			       ? "dry run of the merge started; nothing is merged"
-			       : arena_printf(&ar, "merge of sandbox %s started", whom));
-	else if (strcmp(word, "budget") == 0)
-		ui_say(ui, ROLE_DIM, "budget extended; its agents continue");
-	else if (strcmp(word, "review") == 0 && nr > 1)
-		ui_say(ui, ROLE_DIM, "review: %s",
-		       strcmp(words[1], "accept") == 0	 ? "accepted"
-		       : strcmp(words[1], "reject") == 0 ? "rejected"
-		       : strcmp(words[1], "comment") == 0
-			       ? "comment recorded; the agent reads it before its next turn"
-			       : "undecided again");
-	else
-		ui_say(ui, ROLE_DIM, "%s%s%s", word, nr > 1 ? " " : "", nr > 1 ? words[1] : "");
-}
-
-bool ui_send(struct ui *ui, size_t source, const char *const *words, json_t *opts)
-{
-	size_t nr = 0;
-	if (!ui_may_act(ui, source)) {
-		json_decref(opts);
-		ui_say(ui, ROLE_DIM, "%s", ui_why_not(ui, source));
-		return false;
-	}
-	while (words[nr])
-		nr++;
-	say_sending(ui, source, words, nr, opts);
-	ui->act[source].command(ui->act[source].self, words, nr, opts, ui_sent, ui);
-	json_decref(opts);
-	return true;
 }
 
 void ui_resize(struct ui *ui, int rows, int cols)
@@ -671,7 +369,7 @@ void ui_draw(struct ui *ui)
 	}
 	coach_look(ui);
 	free(ui->waits);
-	ui->waits = *ui->message ? NULL : waits_text(ui);
+	ui->waits = *ui->message ? NULL : ui_waits_text(ui);
 	ui_calm(ui, &ui->counted, 0, events_of(ui));
 	struct area body = area_sub(all, 0, 0, all.rows - ui_frame_rows(ui), all.cols);
 	ui_recalc(ui);

@@ -230,4 +230,7 @@ void ui_frame_paint(const struct ui *ui, struct area a);
 /* whose hint of the key line is there */
 enum verb ui_frame_verb_at(const struct ui *ui, int row, int col);
 
+/* The newest action that waits and is not on the screen, one line; owned, NULL: none. */
+char *ui_waits_text(const struct ui *ui);
+
 #endif

@@ -54,4 +54,12 @@ struct tree_view {
 const struct file_entry *tree_chosen(const struct tree_view *v);
 void tree_paint(const void *self, const struct ui *ui, struct area a);
 
+/* --- view_tree.c --- */
+char *view_tree_joined(const char *dir, const char *name);
+uint64_t view_tree_box_of(const struct tree_view *v, const struct model *m);
+void number_rows(struct tree_view *v);
+
+/* --- tree_text.c --- */
+void keep_text(struct tree_view *v, struct ui *ui, struct source *s, int width);
+
 #endif
