@@ -74,4 +74,21 @@ void guest_conns_free(struct guest *g);
 void guest_rules_pack(const struct guest_attach *a, struct buf *out, const char ***rules_out,
 		      size_t *nr_out);
 
+/* --- guest_ask.c --- */
+struct guest_ask {
+	struct guest *g; /* NULL: the guest has been freed, no report */
+	enum guest_frame type;
+	uint64_t id;
+	box_done_fn *done;
+	void *self;
+	bool late;	    /* asked after the end: its turn of the loop is on its way */
+	bool frozen;	    /* FREEZE: which way */
+	const char **paths; /* ATTACH: rules by index; their strings are owned too */
+	size_t nr_paths;
+};
+struct guest_ask *ask_take(struct guest *g, uint64_t id);
+void ask_over(struct guest_ask *a, const struct err *err);
+void ask_too_late(void *self);
+void guest_client_on_answer(struct guest *g, const struct frame *f, int *fds, size_t nr);
+
 #endif
