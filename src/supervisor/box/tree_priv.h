@@ -123,4 +123,7 @@ void trees_review_free(struct trees *t);
 void tree_merge_recorded(struct super *s, uint64_t seq);
 bool tree_find_label(const struct trees *t, const char *label, uint64_t *seq_out);
 
+/* --- tree_job.c --- */
+void trees_destroy(struct trees *t);
+
 #endif
