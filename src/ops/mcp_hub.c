@@ -2,67 +2,17 @@
 
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "supervisor/core/call.h"
 #include "supervisor/core/parts.h"
-#include "ops/op.h"
 #include "mcp/conn.h"
 #include "mcp/known.h"
-#include "mcp/said.h"
-#include "luahost/answer_cache.h"
 #include "record/record_event.h"
-#include "supervisor/core/resumed.h"
 #include "secrets/vault.h"
-
-enum { SERVERS_MAX = 64, WRITE_AGAIN_MS = 20, PROGRESS_LINES = 1000, LOG_LINES_MAX = 1 << 20 };
-
-/* The name of a call that reads a resource, unless the server has a tool of this name. */
-#define MCP_READ "resources/read"
-
-struct server {
-	struct server *next;
-	struct mcp_hub *hub;
-	/* of the action that opened it: no other server of this session, its past or its forks has
-	 * had it */
-	uint64_t id;
-	char *name;
-	struct mcp_conn *conn;
-	struct action *opening; /* the action that waits for it to be ready */
-	struct call *call;	/* the same for a server in a box */
-	uint64_t box_action;	/* the command in the box; 0: on the host */
-	struct buf out;		/* for the box, until its command runs */
-	struct loop_timer *timer;
-	bool box, dead, writing;
-	bool over, closed; /* its command in the box has ended; the script has closed it */
-	uint64_t changed;
-	char *why;
-};
-
-struct tool_call {
-	struct tool_call *next;
-	struct mcp_hub *hub;
-	struct action *action;
-	struct server *server;
-	uint64_t call;
-	unsigned lines;
-};
-
-struct mcp_hub {
-	struct super *super;
-	struct http *http;
-	struct effector open, call;
-	struct server *servers;
-	struct tool_call *calls;
-	struct mcp_conn **late;	      /* to be closed at the end of the turn */
-	size_t nr_late, cap_late, nr; /* nr: servers that live */
-	bool deferred;
-};
+#include "ops/mcp_hub_priv.h"
 
 static void start_open(void *self, struct action *a);
-static void start_call(void *self, struct action *a);
 static void mcp_hub_cancel_open(void *self, struct action *a, const char *how);
-static void cancel_call(void *self, struct action *a, const char *how);
 
 static struct mcp_hub *mcp_hub_of(const struct super *s)
 {
@@ -70,7 +20,7 @@ static struct mcp_hub *mcp_hub_of(const struct super *s)
 	return super_part(s, &part);
 }
 
-static struct mcp_hub *hub_of(struct super *s)
+struct mcp_hub *hub_of(struct super *s)
 {
 	struct mcp_hub *h = mcp_hub_of(s);
 	if (!h->super) {
@@ -107,14 +57,14 @@ static void drop_conn(struct server *v)
 	h->deferred = true;
 }
 
-static void mcp_hub_die(struct server *v)
+void mcp_hub_die(struct server *v)
 {
 	if (!v->dead)
 		v->hub->nr--;
 	v->dead = true;
 }
 
-static void server_free(struct server *v)
+void server_free(struct server *v)
 {
 	mcp_hub_die(v);
 	for (struct server **at = &v->hub->servers; *at; at = &(*at)->next)
@@ -146,7 +96,7 @@ void mcp_hub_free(struct super *s)
 	*h = (struct mcp_hub){ 0 };
 }
 
-static struct server *server_of(struct mcp_hub *h, uint64_t id)
+struct server *server_of(struct mcp_hub *h, uint64_t id)
 {
 	for (struct server *v = h->servers; v; v = v->next)
 		if (v->id == id)
@@ -193,7 +143,7 @@ static json_t *opened_value(const struct server *v)
 
 /* --- opening ---------------------------------------------------------------------------------- */
 
-static void mcp_hub_on_ready(void *self, const struct err *err)
+void mcp_hub_on_ready(void *self, const struct err *err)
 {
 	struct server *v = self;
 	struct action *a = v->opening;
@@ -260,10 +210,10 @@ static void mcp_hub_on_log(void *self, const char *bytes, size_t len)
 		action_output(a, STREAM_ERR, bytes, len);
 }
 
-static const struct mcp_conn_ops conn_ops = { .ready = mcp_hub_on_ready,
-					      .gone = mcp_hub_on_gone,
-					      .changed = mcp_hub_on_changed,
-					      .log = mcp_hub_on_log };
+const struct mcp_conn_ops mcp_hub_conn_ops = { .ready = mcp_hub_on_ready,
+					       .gone = mcp_hub_on_gone,
+					       .changed = mcp_hub_on_changed,
+					       .log = mcp_hub_on_log };
 
 /* "text", or {"$secret":NAME,"prefix"} with its value. */
 static void mcp_hub_put_value(const struct super *s, struct buf *out, const json_t *v)
@@ -296,7 +246,7 @@ static void mcp_hub_put_pairs(const struct super *s, struct strv *out, const jso
 	}
 }
 
-static struct server *server_new(struct mcp_hub *h, const char *name)
+struct server *server_new(struct mcp_hub *h, const char *name)
 {
 	struct server *v = NEW(struct server);
 	*v = (struct server){ .next = h->servers, .hub = h, .name = mem_strdup(name) };
@@ -330,7 +280,7 @@ static void start_open(void *self, struct action *a)
 	v->opening = a;
 	action_set_tag(a, v);
 	if (rc == 0)
-		rc = mcp_conn_open(&v->conn, h->super->loop, &how, &conn_ops, v, &err);
+		rc = mcp_conn_open(&v->conn, h->super->loop, &how, &mcp_hub_conn_ops, v, &err);
 	for (size_t i = 0; i < env.nr; i++)
 		explicit_bzero(env.item[i], strlen(env.item[i]));
 	for (size_t i = 0; i < headers.nr; i++)
@@ -344,7 +294,7 @@ static void start_open(void *self, struct action *a)
 	}
 }
 
-static enum action_end end_for(const char *how)
+enum action_end end_for(const char *how)
 {
 	return !strcmp(how, "kill") ? END_KILLED : END_CANCELLED;
 }
@@ -372,98 +322,6 @@ static void open_done(struct call *c, const struct action_result *res)
 	json_t *v = json_copy(json_object_get(res->body, "result"));
 	json_put_int(v, "event", (int64_t)res->id);
 	call_answer(c, v);
-}
-
-/* --- a server in a box ------------------------------------------------------------------------ */
-
-static void write_box(void *self)
-{
-	struct server *v = self;
-	struct err err = ERR_INIT;
-	v->writing = false;
-	if (!v->out.len || v->dead)
-		return;
-	if (boxes_stdin(v->hub->super->boxes, v->box_action, v->out.data, v->out.len, false,
-			&err) == 0) {
-		buf_reset(&v->out);
-		return;
-	}
-	loop_timer_set(v->timer, WRITE_AGAIN_MS, 0); /* it does not run yet */
-}
-
-static void to_box(void *self, const void *bytes, size_t len)
-{
-	struct server *v = self;
-	struct super *s = v->hub->super;
-	uint64_t seq = record_ev_proc_stdin(
-		s->record, &(struct event){ .cause = v->box_action, .action = v->box_action },
-		&(struct ev_proc_stdin){ .data = { bytes, len }, EV_SET(eof, false) });
-	buf_append(&v->out, bytes, len);
-	if (!v->writing)
-		record_barrier(s->record, seq, write_box, v);
-	v->writing = true;
-}
-
-static void box_output(void *self, enum record_stream stream, const void *bytes, size_t len)
-{
-	struct server *v = self;
-	if (stream == STREAM_OUT && v->conn)
-		mcp_conn_feed(v->conn, bytes, len);
-}
-
-static void box_done(void *self, const struct action_result *res)
-{
-	struct server *v = self;
-	record_barrier_forget(v->hub->super->record, v);
-	mcp_hub_die(v);
-	v->over = true;
-	if (v->call && res->end == END_DENIED) {
-		struct call *c = v->call;
-		v->call = NULL;
-		call_outcome(c, res);
-	}
-	if (v->conn)
-		mcp_conn_ended(v->conn,
-			       res->why ? res->why : "its command in the sandbox has ended");
-	if (v->closed)
-		server_free(v);
-}
-
-static void open_in_box(struct call *c, struct strv *argv)
-{
-	struct mcp_hub *h = hub_of(c->super);
-	uint64_t box;
-	const char *cwd;
-	if (!call_box(c, &box) || !call_bytes(c, "cwd", &cwd))
-		return;
-	struct server *v = server_new(h, json_str(c->args, "name", "server"));
-	struct action_spec spec = { .kind = ACT_EXEC,
-				    .box = box,
-				    .tool = "sg.mcp",
-				    .parallel = true,
-				    .may_write = true,
-				    .agent = c->agent,
-				    .cause = c->agent ? c->agent : c->super->start_seq,
-				    .said = c->said };
-	const struct action_client client = { .done = box_done, .output = box_output, .self = v };
-	CLEANUP(json_release) json_t *args = json_object();
-	json_put_flag(args, "spawn", true);
-	json_put_flag(args, "stdin", true);
-	spec.args = args;
-	spec.argv = *argv;
-	spec.cwd = cwd;
-	op_env(json_object_get(c->args, "env"), &spec.env);
-	v->box = true;
-	v->call = c;
-	v->timer = loop_timer_new(c->super->loop, write_box, v);
-	v->id = v->box_action =
-		gate_submit(c->super->gate, &spec, boxes_effector(c->super->boxes, box), &client);
-	strv_release(&spec.env);
-	const struct mcp_conn_spec how = { .write = to_box,
-					   .open_us = json_int(c->args, "timeout_us", 0) };
-	struct err err = ERR_INIT;
-	if (mcp_conn_open(&v->conn, c->super->loop, &how, &conn_ops, v, &err) < 0)
-		mcp_hub_on_ready(v, &err);
 }
 
 /* --- ops -------------------------------------------------------------------------------------- */
@@ -510,144 +368,6 @@ void op_mcp_open(struct call *c)
 		c->tool = NULL;
 	}
 	strv_release(&argv);
-}
-
-static void call_free_tool(struct tool_call *t)
-{
-	for (struct tool_call **at = &t->hub->calls; *at; at = &(*at)->next)
-		if (*at == t) {
-			*at = t->next;
-			break;
-		}
-	free(t);
-}
-
-static void mcp_hub_tool_done(void *self, const json_t *result, const struct err *err)
-{
-	struct tool_call *t = self;
-	struct action *a = t->action;
-	struct server *v = t->server;
-	action_set_tag(a, NULL);
-	if (!result) {
-		struct err why = *err;
-		err_wrap(&why, "MCP server '%s'", v->name);
-		call_free_tool(t);
-		if (err->code == ERR_TIMEOUT) {
-			json_t *body = json_object();
-			json_put_str(body, "why", why.text);
-			action_ended(a, END_TIMEOUT, body);
-		} else if (err->code ==
-			   /* it is certain that nothing was done: the script may ask once more */
-			   ERR_NOENT) {
-			json_t *body = json_object();
-			json_put_str(body, "why", why.text);
-			json_put_flag(body, "not_begun", true);
-			action_ended(a, END_FAILED, body);
-		} else {
-			action_fail(a, &why);
-		}
-		return;
-	}
-	call_free_tool(t);
-	CLEANUP(buf_release) struct buf text = BUF_INIT;
-	json_t *body = json_object();
-	if (json_get_bytes(json_object_get(result, "text"), &text) && text.len)
-		action_output(a, STREAM_OUT, text.data, text.len);
-	json_put(body, "result", json_incref((json_t *)(uintptr_t)result));
-	action_ended(a, END_OK, body);
-}
-
-static void tool_progress(void *self, int64_t done, int64_t total, const char *text)
-{
-	struct tool_call *t = self;
-	CLEANUP(buf_release) struct buf line = BUF_INIT;
-	if (t->lines++ >= PROGRESS_LINES || action_flooded(t->action))
-		return;
-	buf_printf(&line, "progress %lld", (long long)done);
-	if (total)
-		buf_printf(&line, " of %lld", (long long)total);
-	buf_printf(&line, "%s%.200s\n", *text ? ": " : "", text);
-	action_output(t->action, STREAM_ERR, line.data, line.len);
-}
-
-static void start_call(void *self, struct action *a)
-{
-	static const struct mcp_call_ops ops = { .done = mcp_hub_tool_done,
-						 .progress = tool_progress };
-	struct mcp_hub *h = self;
-	const struct action_spec *spec = action_spec(a);
-	struct server *v = server_of(h, (uint64_t)json_int(spec->args, "server", 0));
-	if (!v || v->dead || !v->conn) {
-		struct err err = ERR_INIT;
-		err_set(&err, ERR_CLOSED, "the MCP server has ended%s%.200s",
-			v && v->why ? ": " : "", v && v->why ? v->why : "");
-		action_fail(a, &err);
-		return;
-	}
-	struct tool_call *t = NEW(struct tool_call);
-	*t = (struct tool_call){ .next = h->calls, .hub = h, .action = a, .server = v };
-	h->calls = t;
-	action_set_tag(a, t);
-	struct mcp_client *c = mcp_conn_client(v->conn);
-	const char *name = json_str(spec->args, "name", "");
-	json_t *args = json_object_get(spec->args, "args");
-	if (!strcmp(name, MCP_READ) && !mcp_tool_named(mcp_client_tools(c), name))
-		t->call = mcp_client_read(c, json_str(args, "uri", ""), spec->timeout_us, &ops, t);
-	else
-		t->call = mcp_client_call(c, name, args, spec->timeout_us, &ops, t);
-}
-
-static void cancel_call(void *self, struct action *a, const char *how)
-{
-	struct tool_call *t = action_tag(a);
-	(void)self;
-	if (!t)
-		return;
-	action_set_tag(a, NULL);
-	if (t->server->conn)
-		mcp_client_cancel(mcp_conn_client(t->server->conn), t->call, "cancelled");
-	call_free_tool(t);
-	action_ended(a, end_for(how), NULL);
-}
-
-static void mcp_hub_call_done(struct call *c, const struct action_result *res)
-{
-	if (res->end == END_FAILED) {
-		const char *why = res->why ? res->why : json_str(res->body, "why", "failed");
-		struct server *v =
-			server_of(hub_of(c->super), (uint64_t)json_int(c->args, "server", 0));
-		bool not_begun = json_flag(res->body, "not_begun", false);
-		call_fail(c, not_begun || !v || v->dead ? "backend" : "io", NULL, NULL,
-			  not_begun ? 0 : res->id, "%s", why);
-		return;
-	}
-	if (!call_outcome(c, res))
-		return;
-	json_t *v = json_copy(json_object_get(res->body, "result"));
-	json_put_int(v, "event", (int64_t)res->id);
-	call_answer(c, v);
-}
-
-void op_mcp_call(struct call *c)
-{
-	struct mcp_hub *h = hub_of(c->super);
-	const struct server *v = server_of(h, (uint64_t)json_int(c->args, "server", 0));
-	if ((!v || v->dead) && !answer_cache_knows(resume_recorded(c->super->resume), c)) {
-		call_fail(c, "backend", NULL, NULL, 0,
-			  "the MCP server%s%s has ended or doesn't exist%s%s", v ? " " : "",
-			  v ? v->name : "", v && v->why ? ": " : "", v && v->why ? v->why : "");
-		return;
-	}
-	CLEANUP(free_ptr)
-	char *tool = mem_printf("mcp:%s:%s", v ? v->name : "", json_str(c->args, "name", ""));
-	struct action_spec spec = { .kind = ACT_MCP,
-				    .leaves_box = !v || !v->box,
-				    .parallel = true,
-				    .args = c->args,
-				    .timeout_us = json_int(c->args, "timeout_us", 0) };
-	c->tool = tool; /* the rules go by this name */
-	call_action(c, &spec, &h->call, mcp_hub_call_done);
-	c->tool = NULL;
 }
 
 void op_mcp_tools(struct call *c)
