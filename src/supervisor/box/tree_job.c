@@ -4,8 +4,6 @@
 #include <unistd.h>
 
 #include "supervisor/box/tree_priv.h"
-#include "supervisor/box/super_tree.h"
-#include "supervisor/box/super_box.h"
 #include "supervisor/box/tree_op.h"
 #include "record/secrets.h"
 
