@@ -47,4 +47,11 @@ void container_free(struct container *c);
 void container_call(struct container *c, const char *method, const char *tail, const json_t *body,
 		    box_done_fn *done, void *self);
 
+/* no more than engines may give away */
+enum { MAX_FILES = 65536, MAX_PROCESSES = 32768 };
+#define PLACE "/.sandglass"
+
+/* --- container_config.c --- */
+json_t *container_open_config(const struct container *c);
+
 #endif
