@@ -5,7 +5,6 @@
 
 #include "http/server_priv.h"
 #include "http/server.h"
-#include "base/mem.h"
 #include "loop/loop.h"
 
 /* --- answers ---------------------------------------------------------------------------------- */

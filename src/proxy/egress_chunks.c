@@ -5,7 +5,6 @@
 
 #include "proxy/egress_parse_priv.h"
 #include "proxy/egress_parse.h"
-#include "base/mem.h"
 
 /* --- chunks --- */
 

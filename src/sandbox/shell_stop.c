@@ -5,7 +5,6 @@
 
 #include "sandbox/shell_priv.h"
 #include "sandbox/shell.h"
-#include "base/mem.h"
 
 static void sandbox_shell_interrupt(struct box_shell *s, bool kill)
 {

@@ -7,7 +7,6 @@
 #include "base/clock.h"
 #include "ui/frame/claimed.h"
 #include "ui/frame/finder.h"
-#include "ui/frame/prompt.h"
 #include "ui/term/fmt.h"
 #include "ui/frame/transport.h"
 #include "ui/rows/row.h"

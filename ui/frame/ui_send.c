@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "ui/frame/ui.h"
-#include "ui/frame/prompt.h"
 #include "ui/term/fmt.h"
 
 /* Of a rollback or an undo. */

@@ -10,7 +10,6 @@
 #include "base/fd.h"
 #include "base/mem.h"
 #include "base/paths.h"
-#include "sandbox/driver.h"
 #include "wire/guest.h"
 #include "wire/plan.h"
 #include "wire/tool.h"

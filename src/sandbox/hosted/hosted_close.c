@@ -4,7 +4,6 @@
 
 #include "sandbox/hosted/hosted_priv.h"
 #include "base/mem.h"
-#include "sandbox/container/image.h"
 
 enum { REFUSED_TRIES = 3 };
 
