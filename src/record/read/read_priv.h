@@ -79,4 +79,8 @@ int session_message_row(struct session *s, const struct hash *id, int64_t *row_o
 NODISCARD bool session_row(sqlite3_stmt *st, struct event *ev, struct arena *arena,
 			   struct err *err);
 
+/* --- session.c --- */
+bool bytes_column(sqlite3_stmt *st, int at, size_t *out, struct err *err);
+int read_session_unpack(sqlite3_stmt *st, int at, size_t size, struct buf *out, struct err *err);
+
 #endif
