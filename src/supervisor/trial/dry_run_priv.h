@@ -91,4 +91,11 @@ NODISCARD int dry_run_hash(struct trees *t, struct hash *out, struct err *err);
  * is not there. */
 int64_t dry_run_counter(const char *text, const char *table, const char *column);
 
+/* --- dry_run.c --- */
+void remove_later(struct super *s, char *dir);
+void dry_run_free(struct dry_run *p);
+
+/* --- dry_run_end.c --- */
+void dry_run_fail(struct dry_run *p, const struct err *err);
+
 #endif
