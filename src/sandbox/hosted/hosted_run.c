@@ -11,49 +11,10 @@
 #include "base/mem.h"
 #include "sandbox/hosted/hosted_priv.h"
 #include "wire/tool.h"
+#include "sandbox/hosted/hosted_run_priv.h"
 
-enum { KILL_AFTER_MS = 2000, DEAF_MS = 1500, WORD_MAX = (128 << 10) - 1024 };
+enum { KILL_AFTER_MS = 2000, WORD_MAX = (128 << 10) - 1024 };
 static const long long MOST_US = 1LL << 56; /* of a clock: 2,000 years */
-
-struct run {
-	struct run *next;
-	struct remote *remote;
-	const struct run_ops *ops;
-	void *self;
-	char id[16];
-	struct strv argv, env;
-	char *cwd;
-	struct run_opts o;
-	struct buf in;	/* input of which it is not known that it is there */
-	size_t in_sent; /* so much of it is on its way, as piece in_nr */
-	unsigned in_nr;
-	/* all input is there; the box knows; it comes while the command runs */
-	bool in_eof, eof_sent, streams;
-	int64_t off[2];
-	struct script *script, *input, *killer, *sizer;
-	uint16_t cols, rows; /* its terminal is to be of that size; 0: it is */
-	int signal, sent;    /* to be sent, 0 none; on its way */
-	struct loop_timer *late;
-	bool has_status, goes_on, held; /* ask again; not now */
-	int code, by;			/* the status: code, or the signal it died by */
-	/* asked for by our clock; the rest by the box's, 0 = not told */
-	int64_t sent_us, box_begin_us, box_end_us;
-	bool quiet; /* a tool of the mirror's */
-	bool unfed; /* its input has not come to it */
-	/* number of what our tool says after it (mirror_news), or after its turn; 0 nothing */
-	unsigned news;
-	struct strv news_words;
-	/* in a terminal: what our tool is to be asked with the next input; with that on its way */
-	struct buf ask, asked;
-	struct loop_timer *deaf; /* what it says is waited for no longer */
-	bool telling;		 /* it has ended, its text has not */
-	bool slept;		 /* its box did, which ended it */
-	bool rests;		 /* a shell in which no command runs: it keeps no box awake */
-	/* it rested when its box was sent to sleep, whatever was typed since */
-	bool parked;
-	/* begin is called at the end of the turn; it was; on_exit was; nobody listens */
-	bool pending, going, ended, freed;
-};
 
 static void run_drop(struct run *r)
 {
@@ -80,7 +41,7 @@ static void run_drop(struct run *r)
 	free(r);
 }
 
-static struct wrap_run wrap_of(const struct run *r)
+struct wrap_run wrap_of(const struct run *r)
 {
 	return (struct wrap_run){ .base = r->remote->base,
 				  .id = r->id,
@@ -95,7 +56,7 @@ static struct wrap_run wrap_of(const struct run *r)
 }
 
 /* Missing news will not come now. */
-static void no_news(const struct run *r)
+void no_news(const struct run *r)
 {
 	struct err none = ERR_INIT;
 	mirror_news_came(r->remote->mirror, r->news, NULL, 0, &none);
@@ -158,7 +119,7 @@ static void on_turn_news(struct run *r, const char *text, size_t len)
 
 static void hosted_run_has_ended(struct run *r);
 
-static int stream_of(const struct run *r, bool err)
+int stream_of(const struct run *r, bool err)
 {
 	return r->o.pty ? 3 : err ? 2 : 1;
 }
@@ -296,7 +257,7 @@ static void make_kill(void *self, struct buf *text)
 	shell_protocol_signal(text, &w, r->sent);
 }
 
-static bool any_end(void *self, char kind, const char *text, size_t len)
+bool any_end(void *self, char kind, const char *text, size_t len)
 {
 	(void)self;
 	(void)text;
@@ -348,7 +309,7 @@ static void hosted_run_on_late(void *self)
 
 /* --- rest --- */
 
-static void hosted_run_rest(struct run *r, bool rests)
+void hosted_run_rest(struct run *r, bool rests)
 {
 	r->rests = rests;
 	if (r->script)
@@ -379,70 +340,6 @@ void hosted_runs_slept(struct remote *remote)
 		r->slept = true;
 		hosted_run_lose(r, &why);
 	}
-}
-
-/* --- input --- */
-
-static void make_input(void *self, struct buf *text)
-{
-	struct run *r = self;
-	struct wrap_run w = wrap_of(r);
-	shell_protocol_input(text, &w, r->in_nr, &r->asked, r->in.data, r->in_sent, r->eof_sent);
-}
-
-static void send_input(struct run *r);
-
-static void input_sent(void *self, const struct err *err)
-{
-	struct run *r = self;
-	r->input = NULL;
-	/* the bytes it has read are unknown, and it would wait for the others */
-	if (err && !r->ended) {
-		CLEANUP(free_ptr)
-		char *line = mem_printf("sandglass: killed, since its input can't be sent: %s\n",
-					err->text);
-		r->unfed = true;
-		if (!r->freed)
-			r->ops->on_output(r->self, stream_of(r, true), line, strlen(line));
-		hosted_run_signal(r, SIGKILL);
-		return;
-	}
-	buf_drop(&r->in, r->in_sent);
-	r->in_sent = 0;
-	send_input(r);
-}
-
-static const struct script_how input_how = { .make = make_input,
-					     .line = any_end,
-					     .end = input_sent };
-
-static void send_input(struct run *r)
-{
-	bool more = r->in.len || (r->in_eof && !r->eof_sent);
-	if (!r->going || !r->streams || r->input || r->ended || !more)
-		return;
-	r->in_sent = r->in.len < WRAP_TEXT_MAX / 2 ? r->in.len : WRAP_TEXT_MAX / 2;
-	r->eof_sent = r->in_eof && r->in_sent == r->in.len;
-	r->in_nr++;
-	buf_release(&r->asked);
-	r->asked = r->ask;
-	r->ask = BUF_INIT;
-	r->input = script_begin(r->remote, &input_how, r);
-}
-
-void hosted_run_stdin(struct run *r, const void *bytes, size_t len, bool eof)
-{
-	if (r->ended || r->in_eof)
-		return;
-	hosted_run_rest(r, false);
-	buf_append(&r->in, bytes, len);
-	r->in_eof |= eof;
-	send_input(r);
-}
-
-size_t hosted_run_stdin_queued(const struct run *r)
-{
-	return r->ended ? 0 : r->in.len;
 }
 
 /* --- life --- */
@@ -538,101 +435,6 @@ void hosted_run_go(struct run *r)
 {
 	r->pending = true;
 	loop_defer(r->remote->loop, hosted_run_begin, r);
-}
-
-/* --- what is typed into a terminal --- */
-
-static void on_deaf(void *self)
-{
-	no_news(self);
-}
-
-/* Our tool holds the terminal, and sees the mark when it comes out, as we do. */
-static void ask_with_input(struct run *r, const char *mark)
-{
-	char number[16];
-	strv_release(&r->news_words);
-	buf_reset(&r->ask);
-	if (r->deaf)
-		loop_timer_stop(r->deaf);
-	r->news = mirror_news(r->remote->mirror, &r->news_words);
-	if (!r->news)
-		return;
-	snprintf(number, sizeof number, "%u", r->news);
-	buf_append(&r->ask, mark, strlen(mark) + 1);
-	buf_append(&r->ask, number, strlen(number) + 1);
-	for (size_t i = 0; i < r->news_words.nr; i++)
-		buf_append(&r->ask, r->news_words.item[i], strlen(r->news_words.item[i]) + 1);
-}
-
-/* The tool's answer comes right after the mark, if at all. The connection may have been cut
- * between, or the mark may have come before the tool was asked. */
-void hosted_run_turn(struct run *r, enum run_turn turn, const char *mark)
-{
-	hosted_run_rest(r, turn != TURN_BEGINS);
-	if (turn == TURN_READY)
-		return;
-	if (turn == TURN_BEGINS) {
-		ask_with_input(r, mark);
-		return;
-	}
-	__atomic_add_fetch(&r->remote->changes, 1, __ATOMIC_RELEASE);
-	mirror_stirred(r->remote->mirror, turn == TURN_AT_MARK ? r->news : 0);
-	if (turn != TURN_AT_MARK || !r->news)
-		return;
-	if (!r->deaf)
-		r->deaf = loop_timer_new(r->remote->loop, on_deaf, r);
-	loop_timer_set(r->deaf, DEAF_MS, 0);
-}
-
-void hosted_run_quiet(struct run *r)
-{
-	r->quiet = true;
-}
-
-/* --- the size of a terminal --- */
-
-static void make_size(void *self, struct buf *text)
-{
-	struct run *r = self;
-	struct wrap_run w = wrap_of(r);
-	shell_protocol_resize(text, &w, r->cols, r->rows);
-	r->cols = r->rows = 0;
-}
-
-static void hosted_run_send_size(struct run *r);
-
-static void hosted_run_sized(void *self, const struct err *err)
-{
-	struct run *r = self;
-	(void)err;
-	r->sizer = NULL;
-	hosted_run_send_size(r);
-}
-
-static const struct script_how size_how = {
-	.make = make_size, .line = any_end, .end = hosted_run_sized, .once = true
-};
-
-static void hosted_run_send_size(struct run *r)
-{
-	if (r->going && r->cols && !r->sizer && !r->ended)
-		r->sizer = script_begin(r->remote, &size_how, r);
-}
-
-void hosted_run_resize(struct run *r, const struct winsize *size)
-{
-	uint16_t cols = size->ws_col, rows = size->ws_row; /* pixels have no way there */
-	if (!r->o.pty || !cols || !rows)
-		return;
-	r->cols = cols;
-	r->rows = rows;
-	if (!r->going) { /* it begins so */
-		r->o.cols = cols;
-		r->o.rows = rows;
-		r->cols = r->rows = 0;
-	}
-	hosted_run_send_size(r);
 }
 
 void hosted_run_pause(struct run *r, bool paused)
