@@ -74,7 +74,7 @@ is $? 0 'and the record verifies'
 is "$("$sg" events "$s" --filter 'verdict:allow cmd:touch*' | grep -c 'touch asked')" 1 'a filter finds it as allowed'
 
 # the sandbox's processes stand still, then continue
-begin ': held; cat tick' '(while :; do date +%N >tick; sleep 0.02; done) >/dev/null 2>&1 &'
+begin ': held; cat tick' '(while :; do date +%N >>tick; sleep 0.02; done) >/dev/null 2>&1 &'
 mkfifo "$t/person" # a client is attached: otherwise the sandbox is frozen as long as the action is pending
 script -qefc "'$sg' attach --no-tui $s" /dev/null <"$t/person" >/dev/null 2>&1 &
 exec 7>"$t/person"
@@ -83,8 +83,9 @@ wait_for 10 moves
 "$sg" dry-run "$h" -S "$s" >"$t/out" 2>&1
 is $? 0 'a box with a process that writes'
 f=$(find "$HOME/.local/state/sandglass/box/$s"/"#"* -name tick | head -1)
-a=$(cat "$f") && sleep 0.4
-[ "$a" != "$(cat "$f")" ]
+a=$(cat "$f")
+ticks() { [ "$a" != "$(cat "$f")" ]; }
+wait_for 20 ticks
 ok $? 'it continues afterwards'
 fails 'promote when the files have changed is refused' '1 invalid dry run' "$sg" apply "$h" -S "$s"
 is "$(held)" "$h" 'and the action still waits'
