@@ -150,7 +150,7 @@ static bool take_call(struct reading *r, struct strv *out)
 	return true;
 }
 
-static bool script_begins(const struct reading *r, const char *word)
+static bool script_commands_begin_at(const struct reading *r, const char *word)
 {
 	size_t n = strlen(word);
 	return (size_t)(r->end - r->p) >= n && !memcmp(r->p, word, n);
@@ -178,7 +178,7 @@ static bool is_opaque(const struct reading *r, const char *text)
 					     "setInterval", "constructor", "prototype",
 					     "Reflect",	    "Proxy" };
 	for (size_t i = 0; i < ARRAY_LEN(words); i++)
-		if (script_begins(r, words[i]))
+		if (script_commands_begin_at(r, words[i]))
 			return true;
 	const char *before = r->p;
 	while (before > text && isspace((unsigned char)before[-1]))
@@ -194,7 +194,7 @@ bool script_commands(const char *text, size_t len, struct strv *out)
 	bool good = true;
 	while (good && r.p < r.end) {
 		good = *r.p && !is_opaque(&r, text) && found.nr < COMMANDS_MAX;
-		if (good && script_begins(&r, "tools")) {
+		if (good && script_commands_begin_at(&r, "tools")) {
 			r.p += strlen("tools");
 			good = take_call(&r, &found);
 		} else {

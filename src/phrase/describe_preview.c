@@ -122,6 +122,7 @@ void describe_preview_long(const json_t *o, struct buf *out)
 	if (json_int(o, "out_bytes", 0) + json_int(o, "err_bytes", 0))
 		buf_printf(out, "\nits output: 'sandglass out %lld'", seq);
 	if (!strcmp(end, "ok") && !json_flag(o, "cut", false))
-		buf_printf(out, "\nstill pending; to apply this result: 'sandglass apply %lld'", of);
+		buf_printf(out, "\nstill pending; to apply this result: 'sandglass apply %lld'",
+			   of);
 	buf_puts(out, "\n");
 }

@@ -134,8 +134,7 @@ static int cmd_kill(struct ask_for *a, json_t *out, struct err *err)
 	if (turn)
 		return command_args_nobody(a->s, "agent", command_args_word(a, 0), err);
 	if (command_args_id(command_args_word(a, 0), &id, err) < 0)
-		return command_args_nobody(a->s, "agent or action", command_args_word(a, 0),
-					   err);
+		return command_args_nobody(a->s, "agent or action", command_args_word(a, 0), err);
 	if (!gate_action(a->s->gate, id))
 		return err_set(err, ERR_NOENT, "action #%" PRIu64 " is not running", id);
 	gate_cancel(a->s->gate, id, "kill", why ? why : "killed by the user");

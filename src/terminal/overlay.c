@@ -41,7 +41,7 @@ size_t overlay_waiting(const json_t *state, uint64_t agent)
 	return n;
 }
 
-/* A phone's width: what is pending approval comes first. */
+/* A phone's width: the pending approval comes first. */
 static bool is_narrow(const struct overlay_facts *f)
 {
 	enum { NARROW = 60 };

@@ -41,7 +41,7 @@ if sshd_start; then
 	screen far "$sg" run -i --repo repo --backend ssh --option host=there --option "config=$t/ssh/config" --option "dir=$t/far" --policy any.lua -- python3 fake_agent.py ./log
 	is "$(to far 'wait 100x30 90')" ok "ssh: its screen comes, in the size of the terminal"
 	to far 'type hello\r' >/dev/null
-	is "$(to far 'wait you said hello 30')" ok "ssh: what is typed gets there"
+	is "$(to far 'wait you said hello 30')" ok "ssh: typed keys arrive"
 	to far 'size 70 20' >/dev/null
 	is "$(to far 'wait 70x20 30')" ok "ssh: a new size, too"
 	to far 'type quit\r' >/dev/null

@@ -298,11 +298,11 @@ use() { # name, socket
 	for c in $(both); do ask "$2" -X POST "http://x/v1.41/containers/$c/unpause"; done >out
 	"$sg" thaw -S "$id" >out 2>&1
 	wait_for 30 frozen false
-	ok $? "$1: thawed by somebody else, thawed"
+	ok $? "$1: thawed by another client, thawed"
 	for c in $(both); do ask "$2" -X POST "http://x/v1.41/containers/$c/pause"; done >out
 	"$sg" freeze -S "$id" >out 2>&1
 	wait_for 30 frozen true
-	ok $? "$1: frozen by somebody else, frozen"
+	ok $? "$1: frozen by another client, frozen"
 	"$sg" thaw -S "$id" >out 2>&1
 	wait_for 30 frozen false
 	ok $? "$1: and thawed again"

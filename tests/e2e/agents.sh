@@ -47,7 +47,7 @@ for one in 'claude|stream' 'codex|app-server' 'opencode|acp' 'opencode|serve' 'g
 	model '[{"bash":"touch asked"},{"text":"all is done"}]'
 	begin
 	wait_for 90 is_held
-	ok $? "$what: what it asks waits for a person"
+	ok $? "$what: its question waits for a person"
 	like "$(events | grep '"kind":"action.requested"' | tail -1)" '"options":\["' "$what: with the answers that it offers"
 	"$sg" approve "$(held)" -S "$id" >"$t/out" 2>&1
 	wait_for 90 ended
@@ -57,7 +57,7 @@ for one in 'claude|stream' 'codex|app-server' 'opencode|acp' 'opencode|serve' 'g
 	wait_for 90 is_held
 	"$sg" deny "$(held)" -m 'not today' -S "$id" >"$t/out" 2>&1
 	wait_for 90 ended
-	like "$(told)" '^permit \| refused' "$what: refused, that is told"
+	like "$(told)" '^permit \| refused' "$what: refused, and the user learns it"
 	unlike "$(printed)" '^FILES .*asked' "$what: and it is not done"
 	like "$(cat log)" 'not today|rejected|denied|refused|cancel' "$what: its model hears of it"
 	"$sg" verify "$file" >"$t/out" 2>&1
@@ -134,7 +134,7 @@ for one in 'claude|stream' 'codex|app-server' 'pi|rpc' 'opencode|acp' 'opencode|
 	wait_for 90 eval '[ "$(told | grep -c "^turn | end_turn")" = 2 ]'
 	ok $? "$what: a word wakes it"
 	like "$(told)" '^session \| .*(loaded|resumed) session' "$what: with its own session"
-	ok "$(grep -q 'do the thing.*and what else' log; echo $?)" "$what: its model is told what was before"
+	ok "$(grep -q 'do the thing.*and what else' log; echo $?)" "$what: its model gets the history"
 	unlike "$(told | sed -n '/and what else/,$p')" 'I will|all is done ?all is done' "$what: and what was said before is not said again"
 	"$sg" stop -S "$id" >"$t/out" 2>&1
 	wait_for 30 ended
@@ -153,7 +153,7 @@ for one in 'claude|stream' 'codex|app-server' 'pi|rpc' 'opencode|serve' 'gemini|
 	like "$(events | grep '"step":"gone"')" '"why":"(interrupted|backend)"' "$what: of a type"
 	"$sg" say -S "$id" it go on please >"$t/out" 2>&1
 	wait_for 90 heard_both
-	ok $? "$what: a word brings back its box; its model is told what was before, and the word"
+	ok $? "$what: a word brings back its box; its model gets the history and the word"
 	like "$(told)" '^session \| .*(loaded|resumed) session' "$what: with its own session"
 	is "$(told | grep -c '^prompt | go on please')" 1 "$what: the word is delivered once"
 	"$sg" stop -S "$id" >"$t/out" 2>&1

@@ -365,8 +365,8 @@ static void model_fold_keyframe(struct model *m, const struct model_action *act,
 	model_fold_size(m, (struct model_size){ .action = act->id,
 						.at = (uint64_t)o->at,
 						.key = ev->seq,
-						.cols = o->has_cols ? (int)o->cols : 80,
-						.rows = o->has_rows ? (int)o->rows : 24 });
+						.cols = (int)o->cols,
+						.rows = (int)o->rows });
 }
 
 static bool fold_by_human(const struct ev_action_decided *o)
