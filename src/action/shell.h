@@ -5,12 +5,12 @@
  * groups, if, while, for, case, functions, $( ), <( ), backticks, here-documents. Commands inside
  * other commands are found and become parts of their own: sh -c, eval, find -exec (shell_look.c),
  * env, sudo, xargs, timeout, and others (shell_wrap.c), aliases and settings of git (shell_git.c),
- * files that the line makes and then runs (shell_made.c). A program that is neither one of these nor
- * known to treat its arguments as data (shell_known.c) is loose: it may run them. Code of other
- * languages (python -c) is opaque unless nothing in it can run a program (shell_code.c). Anything
- * not understood for certain makes the whole line opaque, which is the caller's reason to ask: text
- * above 64 KiB, more than 63 parts, deep nesting, aliases, commands from standard input, unbalanced
- * quotes. The sandbox enforces; this reader only informs policy. Fuzzed:
+ * files that the line makes and then runs (shell_made.c). A program that is not one of these, and
+ * not known to treat its arguments as data (shell_known.c), is loose: it may run them. Code of
+ * other languages (python -c) is opaque unless nothing in it can run a program (shell_code.c).
+ * Anything not understood for certain makes the whole line opaque, which is the caller's reason to
+ * ask: text above 64 KiB, more than 63 parts, deep nesting, aliases, commands from standard input,
+ * unbalanced quotes. The sandbox enforces; this reader only informs policy. Fuzzed:
  * tests/fuzz/f_shell_split.c. Linear in the text for each level of nesting; any thread. */
 #ifndef ACTION_SHELL_H
 #define ACTION_SHELL_H

@@ -65,7 +65,7 @@ static bool pyodide_words_plain(const char *text, struct strv *argv, json_t *env
 {
 	struct shell *s = shell_split_surface(text, strlen(text));
 	const struct shell_part *p = s->nr == 1 && !s->opaque ? &s->part[0] : NULL;
-	bool good = p && p->nr_words && !p->flags && p->nr_redirects <= 1;
+	bool good = p && p->nr_words && !(p->flags & ~(unsigned)SHELL_SETS) && p->nr_redirects <= 1;
 	for (size_t i = 0; good && i < p->nr_words; i++)
 		good = !p->word[i].dynamic && !p->word[i].splits;
 	if (good && p->nr_redirects)
