@@ -122,6 +122,9 @@ local function limit_hint(r)
   if r.err:find("failed to create link", 1, true) then
     return "leave --local out of git clone: files that the host provides can only be copied here"
   end
+  if r.err:find("cross-device link", 1, true) then
+    return "a directory of the repository can't be renamed in one step here: instead of git mv, run 'mv OLD NEW && git add -A'"
+  end
   if r.err:find("Read-only file system", 1, true) then
     return "only /workspace, the home directory, and /tmp can be written"
   end

@@ -38,7 +38,7 @@ try("long: one word", "~put long texts in a file", function() return out(box:exe
 try("long: 20 MB of standard input", "20000000\n", function() return out(box:exec("wc -c", { stdin = ("x"):rep(20000000) })) end)
 try("the next call", "alive\n", function() return out(box:exec "echo alive") end)
 L
-git init -q repo && (cd repo && git config user.email a@b && git config user.name n && echo x >f && git add f && git commit -qm c && git gc -q && git clone -q . sub && mv sub nested && mkdir sub)
+git init -q repo && (cd repo && git config user.email a@b && git config user.name n && mkdir d && echo x | tee f >d/g && git add . && git commit -qm c && git gc -q && git clone -q . sub && mv sub nested && mkdir sub)
 cat common.lua - >clone.lua <<'L'
 local box = sg.sandbox { repo = "repo" }
 local function clone(what, cmd) try("clone: " .. what, "0", function() return box:exec(cmd .. " && test -s copy/f && rm -rf copy").code end) end
@@ -49,6 +49,7 @@ clone("from below", "mkdir -p deep && (cd deep && git clone -q .. ../copy)")
 clone("pushed into", "git clone -q /workspace/ copy && git -C copy push -q origin HEAD:refs/heads/of-clone && git cat-file -e of-clone")
 box:exec "git bundle create -q b.bundle main"
 for _, from in ipairs { "b.bundle", "./b.bundle", "/workspace/b.bundle" } do clone(from, "git clone -q -b main " .. from .. " copy") end
+try("a directory is renamed", "R100\td/g\te/g\n", function() return box:exec("mv d e && git add -A d e && git diff --cached --name-status -M -- d e").out end)
 try("no file is found twice", "/workspace/f\n", function() return box:exec("find / -xdev -path /proc -prune -o -name f -print 2>/dev/null; find /workspace /run -name f 2>/dev/null | grep -v /nested/").out end)
 L
 cat common.lua - >stop.lua <<'L'
@@ -77,6 +78,6 @@ try() { # script, how many
 	is "$(grep -c . "$t/out")" "$2" "all of $1 was tried"
 }
 try bytes.lua 19
-try clone.lua 17
+try clone.lua 18
 try stop.lua 9
 finish
