@@ -51,9 +51,15 @@ static void box_open_now(void *self)
 	struct call *c = ch->call;
 	c->data = NULL;
 	c->free_data = NULL;
+	c->cancel = NULL;
 	free_chosen(ch);
 	if (super_box_open(c, &err) < 0)
 		call_fail_err(c, &err);
+}
+
+static void cancel_rules_wait(struct call *c)
+{
+	call_fail(c, "cancelled", NULL, NULL, 0, "cancelled");
 }
 
 static void show_next(struct call *c);
@@ -70,6 +76,7 @@ static void show_next(struct call *c)
 {
 	struct chosen *ch = c->data;
 	if (ch->at == ch->path.nr) {
+		c->cancel = cancel_rules_wait;
 		policy_when_read(c->super, box_open_now, ch);
 		return;
 	}

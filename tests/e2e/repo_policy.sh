@@ -53,6 +53,17 @@ wait_for 20 asks
 over() { "$sg" ls --json | grep "\"session\":\"$s\"" | grep -q '"live":false'; }
 wait_for 20 over
 like "$("$sg" events "$s")" 'no-marker no-marker no-marker' 'after a resume'
+mkdir -p "$t/slow/.sandglass" && cd "$t/slow" || exit 1
+echo 'for _ = 1, 3e7 do end return require "sandglass.policy".rules {}' >.sandglass/policy.lua
+"$sg" trust --yes -q >"$t/out" 2>&1
+cat >"$t/cancelled.lua" <<'L'
+local sg = require "sandglass"
+sg.timeout(0.01, function() return sg.sandbox { repo = sg.args { repo = "" }.repo } end)
+assert(sg.sandbox { repo = sg.args { repo = "" }.repo, name = "later" })
+L
+cd "$t" || exit 1
+timeout 60 "$sg" run --no-tui --name cancelled cancelled.lua -- --repo slow </dev/null >"$t/out" 2>&1
+is "$("$sg" events cancelled --json | grep -c '"kind":"box.open"')" 1 'an opening that is cancelled while rules are read opens nothing'
 mkdir -p "$t/strict/.sandglass" && cd "$t/strict" || exit 1
 echo 'local p = require "sandglass.policy" return p.rules { default = "deny" }' >.sandglass/policy.lua
 "$sg" trust --yes -q >"$t/out" 2>&1
