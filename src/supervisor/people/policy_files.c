@@ -176,17 +176,9 @@ static void super_policy_on_end(void *self, const json_t *end, const struct err 
 static const struct host_ops super_policy_ops = { .on_result = super_policy_on_result,
 						  .on_end = super_policy_on_end };
 
-static int super_policy_add_file(struct super *s, const char *path, bool required, struct err *err)
+static int super_policy_add_text(struct super *s, const char *path, const struct buf *text,
+				 struct err *err)
 {
-	CLEANUP(buf_release) struct buf text = BUF_INIT;
-	size_t len;
-	const char *shipped = !strncmp(path, "lua:", 4) ? library_file(path + 4, &len) : NULL;
-	if (shipped)
-		buf_append(&text, shipped, len);
-	else if (!required && access(path, F_OK) != 0)
-		return 0;
-	else if (file_read(path, &text, POLICY_MAX, err) < 0)
-		return err_wrap(err, "policy");
 	CLEANUP(free_ptr) char *dir = mem_strdup(path);
 	char *slash = strrchr(dir, '/');
 	if (slash)
@@ -199,9 +191,23 @@ static int super_policy_add_file(struct super *s, const char *path, bool require
 	struct host_start st = { .mode = "policy",
 				 .name = p->path,
 				 .dir = slash ? dir : ".",
-				 .text = buf_cstr(&text),
-				 .len = text.len };
+				 .text = buf_cstr(text),
+				 .len = text->len };
 	return luahost_new(&p->host, s, &st, &super_policy_ops, p, err);
+}
+
+static int super_policy_add_file(struct super *s, const char *path, bool required, struct err *err)
+{
+	CLEANUP(buf_release) struct buf text = BUF_INIT;
+	size_t len;
+	const char *shipped = !strncmp(path, "lua:", 4) ? library_file(path + 4, &len) : NULL;
+	if (shipped)
+		buf_append(&text, shipped, len);
+	else if (!required && access(path, F_OK) != 0)
+		return 0;
+	else if (file_read(path, &text, POLICY_MAX, err) < 0)
+		return err_wrap(err, "policy");
+	return super_policy_add_text(s, path, &text, err);
 }
 
 static bool is_loaded(const struct super *s, const char *path)
@@ -217,10 +223,18 @@ static bool is_loaded(const struct super *s, const char *path)
 
 static int super_policy_add_project(struct super *s, const char *path, struct err *err)
 {
+	CLEANUP(buf_release) struct buf text = BUF_INIT;
 	if (s->opts->own_rules || access(path, F_OK) != 0 || is_loaded(s, path))
 		return 0;
-	if (!trusted_file(path)) {
-		CLEANUP(free_ptr) char *full = realpath(path, NULL);
+	CLEANUP(free_ptr) char *full = realpath(path, NULL);
+	struct err failed = ERR_INIT;
+	bool read = full && file_read(full, &text, POLICY_MAX, &failed) == 0;
+	if (!read && trusted_file(path)) {
+		*err = failed;
+		return err_wrap(err, "policy");
+	}
+	/* the text that runs is the one that was compared: the file may change meanwhile */
+	if (!read || trust_of_text(full, buf_cstr(&text), text.len) != TRUST_YES) {
 		struct strv *untrusted = &policy_files_of(s)->untrusted;
 		for (size_t i = 0; i < untrusted->nr; i++)
 			if (full && !strcmp(untrusted->item[i], full))
@@ -230,7 +244,7 @@ static int super_policy_add_project(struct super *s, const char *path, struct er
 			   "'%s' is not trusted and was not loaded", path);
 		return 0;
 	}
-	return super_policy_add_file(s, path, true, err);
+	return super_policy_add_text(s, path, &text, err);
 }
 
 void policy_load_repo(struct super *s, const char *dir)
