@@ -168,6 +168,21 @@ static unsigned part_runs(const struct shell_part *p)
 										      : 0;
 }
 
+/* git commit -F -: its input is the message. Options that start an editor are not among these. */
+static bool reads_message(const struct shell_part *p)
+{
+	static const char *const plain[] = {
+		"-F",	       "-",	    "--file=-",	     "-a",	"-aF",	   "-q",
+		"-s",	       "-n",	    "--all",	     "--quiet", "--amend", "--signoff",
+		"--no-verify", "--no-edit", "--allow-empty", NULL
+	};
+	bool message = p->nr_words > 2 && !(p->flags & SHELL_REACHES) &&
+		       shell_word_is(&p->word[0], "git") && shell_word_is(&p->word[1], "commit");
+	for (size_t i = 2; message && i < p->nr_words; i++)
+		message = !p->word[i].dynamic && shell_among(p->word[i].text, plain);
+	return message;
+}
+
 static unsigned part_makes(const struct shell *s, size_t i)
 {
 	const struct shell_part *p = &s->part[i];
@@ -175,7 +190,7 @@ static unsigned part_makes(const struct shell *s, size_t i)
 		return MADE_SCRIPT;
 	if (!(p->flags & SHELL_TARGET))
 		return p->nr_words && (makes_file(shell_base(&p->word[0])) || code_writes(p) ||
-				       (part_runs(p) && reads_made(p)))
+				       (part_runs(p) && reads_made(p) && !reads_message(p)))
 			       ? MADE_FILE
 			       : 0;
 	if (is_document(&p->word[1]))
