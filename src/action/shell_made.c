@@ -147,11 +147,37 @@ static bool is_editor(const struct shell_part *p)
 	return p->nr_words && shell_among(shell_base(&p->word[0]), names);
 }
 
+/* core.editor, sequence.editor: the case doesn't count */
+static bool names_editor(const struct shell_part *p)
+{
+	for (size_t i = 1; i < p->nr_words; i++)
+		if (strcasestr(p->word[i].text, "editor"))
+			return true;
+	return false;
+}
+
+/* GIT_EDITOR=sh git commit -e -F-: the editor, which may be a shell, runs the message. */
+static bool runs_message(const struct shell_part *p)
+{
+	static const char *const verbs[] = { "commit", "tag",	 "merge",	"notes",
+					     "rebase", "revert", "cherry-pick", NULL };
+	if (p->flags & SHELL_TARGET || !p->nr_words ||
+	    strcmp(shell_base(&p->word[0]), "git") != 0 ||
+	    !(p->flags & SHELL_REACHES || names_editor(p)))
+		return false;
+	for (size_t i = 1; i < p->nr_words; i++)
+		if (!p->word[i].dynamic && shell_among(p->word[i].text, verbs))
+			return true;
+	return false;
+}
+
 static unsigned part_runs(const struct shell_part *p)
 {
 	if (p->flags & SHELL_TARGET || is_editor(p))
 		return 0;
 	if (p->flags & (SHELL_REACHES | SHELL_SETS))
+		return RUNS_FILE;
+	if (runs_message(p))
 		return RUNS_FILE;
 	if (!p->nr_words)
 		return 0;
@@ -190,6 +216,7 @@ static unsigned part_makes(const struct shell *s, size_t i)
 		return MADE_SCRIPT;
 	if (!(p->flags & SHELL_TARGET))
 		return p->nr_words && (makes_file(shell_base(&p->word[0])) || code_writes(p) ||
+				       runs_message(p) ||
 				       (part_runs(p) && reads_made(p) && !reads_message(p)))
 			       ? MADE_FILE
 			       : 0;
@@ -203,7 +230,7 @@ static unsigned part_makes(const struct shell *s, size_t i)
 static bool holds_text(const struct shell_part *p)
 {
 	static const char *const prints[] = { "echo", "printf", NULL };
-	return has_here(p) || code_writes(p) ||
+	return has_here(p) || code_writes(p) || runs_message(p) ||
 	       (p->nr_words > 1 && shell_among(shell_base(&p->word[0]), prints));
 }
 
