@@ -164,9 +164,9 @@ static void gate_tool_submit(struct flow *f, struct tool *t, struct action_spec 
 static bool gate_tool_script(struct flow *f, size_t i)
 {
 	const struct answer_call *c = &f->answer.call[i];
-	CLEANUP(strv_release) struct strv commands = STRV_INIT;
+	CLEANUP(strv_release) struct strv commands = STRV_INIT, dirs = STRV_INIT;
 	if (!c->custom || strcmp(c->name, "exec") != 0 ||
-	    !script_commands(buf_cstr(&c->args), c->args.len, &commands))
+	    !script_commands(buf_cstr(&c->args), c->args.len, &commands, &dirs))
 		return false;
 	f->undecided += commands.nr - 1;
 	for (size_t k = 0; k < commands.nr; k++) {
@@ -177,6 +177,8 @@ static bool gate_tool_script(struct flow *f, size_t i)
 		t->index = i;
 		t->of = mem_strdup(c->id);
 		json_put_str(args, "cmd", commands.item[k]);
+		if (*dirs.item[k])
+			json_put_str(args, "workdir", dirs.item[k]);
 		tool_spec(&spec, "exec_command", args, NULL);
 		gate_tool_submit(f, t, spec);
 	}

@@ -7,11 +7,17 @@
 #include "base/mem.h"
 #include "base/text/utf8.h"
 
-enum { COMMANDS_MAX = 32, HEX_DIGITS = 4 };
+enum { COMMANDS_MAX = 32, HEX_DIGITS = 4, TEMPLATES_MAX = 16 };
 
 struct reading {
-	const char *p, *end;
+	const char *p, *end, *text;
+	const char *last; /* behind the last character of code that is not a space */
+	/* Templates whose ${} is being read: the braces that are open in it. */
+	unsigned braces[TEMPLATES_MAX];
+	size_t templates;
 };
+
+static const char escape_from[] = "ntr\\'\"`/", escape_to[] = "\n\t\r\\'\"`/";
 
 static bool is_word_char(char c)
 {
@@ -55,17 +61,16 @@ static bool take_hex(struct reading *r, struct buf *out)
 
 static bool script_escape(struct reading *r, struct buf *out)
 {
-	static const char from[] = "ntr\\'\"`/", to[] = "\n\t\r\\'\"`/";
 	if (r->p >= r->end)
 		return false;
 	if (*r->p == 'u') {
 		r->p++;
 		return take_hex(r, out);
 	}
-	const char *at = *r->p ? strchr(from, *r->p) : NULL;
+	const char *at = *r->p ? strchr(escape_from, *r->p) : NULL;
 	if (!at)
 		return false;
-	buf_putc(out, to[at - from]);
+	buf_putc(out, escape_to[at - escape_from]);
 	r->p++;
 	return true;
 }
@@ -98,8 +103,28 @@ static bool script_word(struct reading *r, struct buf *out)
 	return out->len > 0;
 }
 
+struct script_call {
+	struct buf cmd, dir;
+	bool has_cmd, has_dir;
+};
+
+static void script_call_release(struct script_call *c)
+{
+	buf_release(&c->cmd);
+	buf_release(&c->dir);
+}
+
+static bool take_call_value(struct buf *out, bool *has, const struct buf *value)
+{
+	if (*has)
+		return false;
+	buf_append(out, value->data, value->len);
+	*has = true;
+	return true;
+}
+
 /* One pair of an object whose values are texts, numbers, true or false. */
-static bool take_pair(struct reading *r, struct buf *cmd, bool *has_cmd)
+static bool take_pair(struct reading *r, struct script_call *call)
 {
 	CLEANUP(buf_release) struct buf key = BUF_INIT, value = BUF_INIT;
 	skip_space(r);
@@ -108,30 +133,28 @@ static bool take_pair(struct reading *r, struct buf *cmd, bool *has_cmd)
 		return false;
 	skip_space(r);
 	bool text = r->p < r->end && strchr("\"'`", *r->p) && *r->p;
+	const char *k = buf_cstr(&key);
 	if (!text) {
 		if (!script_word(r, &value))
 			return false;
 		const char *v = buf_cstr(&value);
-		return strcmp(buf_cstr(&key), "cmd") != 0 &&
+		return strcmp(k, "cmd") != 0 && strcmp(k, "workdir") != 0 &&
 		       (isdigit((unsigned char)*v) || !strcmp(v, "true") || !strcmp(v, "false"));
 	}
 	if (!take_text(r, &value))
 		return false;
-	if (strcmp(buf_cstr(&key), "cmd") != 0)
-		return true;
-	if (*has_cmd)
-		return false;
-	buf_append(cmd, value.data, value.len);
-	*has_cmd = true;
-	return true;
+	if (!strcmp(k, "cmd"))
+		return take_call_value(&call->cmd, &call->has_cmd, &value);
+	if (!strcmp(k, "workdir"))
+		return take_call_value(&call->dir, &call->has_dir, &value);
+	return strcmp(k, "shell") != 0; /* any program may be the shell */
 }
 
 /* After "tools": .exec_command({cmd: "...", ...}) */
-static bool take_call(struct reading *r, struct strv *out)
+static bool take_call(struct reading *r, struct strv *out, struct strv *dirs)
 {
 	static const char name[] = ".exec_command";
-	CLEANUP(buf_release) struct buf cmd = BUF_INIT;
-	bool has_cmd = false;
+	CLEANUP(script_call_release) struct script_call call = { 0 };
 	if ((size_t)(r->end - r->p) < sizeof(name) || memcmp(r->p, name, sizeof(name) - 1) != 0)
 		return false;
 	r->p += sizeof(name) - 1;
@@ -141,12 +164,13 @@ static bool take_call(struct reading *r, struct strv *out)
 		skip_space(r);
 		if (r->p < r->end && *r->p == '}')
 			break;
-		if (!take_pair(r, &cmd, &has_cmd))
+		if (!take_pair(r, &call))
 			return false;
 	} while (take_char(r, ','));
-	if (!take_char(r, '}') || !take_char(r, ')') || !has_cmd || !cmd.len)
+	if (!take_char(r, '}') || !take_char(r, ')') || !call.has_cmd || !call.cmd.len)
 		return false;
-	strv_push(out, buf_cstr(&cmd));
+	strv_push(out, buf_cstr(&call.cmd));
+	strv_push(dirs, buf_cstr(&call.dir));
 	return true;
 }
 
@@ -156,52 +180,180 @@ static bool script_commands_begin_at(const struct reading *r, const char *word)
 	return (size_t)(r->end - r->p) >= n && !memcmp(r->p, word, n);
 }
 
+static const char *word_begin(const char *text, const char *end)
+{
+	while (end > text && is_word_char(end[-1]))
+		end--;
+	return end;
+}
+
+static bool span_equals(const char *at, const char *end, const char *word)
+{
+	return (size_t)(end - at) == strlen(word) && !memcmp(at, word, strlen(word));
+}
+
+static const char *space_begin(const char *text, const char *end)
+{
+	while (end > text && isspace((unsigned char)end[-1]))
+		end--;
+	return end;
+}
+
+/* "const NAME of": elsewhere "of" may be a name. */
+static bool is_const_of(const char *text, const char *of)
+{
+	const char *end = space_begin(text, of), *name = word_begin(text, end);
+	const char *before = space_begin(text, name);
+	return name < end && before < name &&
+	       span_equals(word_begin(text, before), before, "const");
+}
+
 /* Does a keyword end at @end, behind which a list begins? */
 static bool is_keyword(const char *text, const char *end)
 {
-	static const char *const words[] = { "const", "let", "var", "return", "await", "of", "in" };
-	const char *at = end;
-	while (at > text && is_word_char(at[-1]))
-		at--;
+	static const char *const words[] = { "const", "let", "var", "return", "await", "in" };
+	const char *at = word_begin(text, end);
+	if (at > text && at[-1] == '.')
+		return false;
 	for (size_t i = 0; i < ARRAY_LEN(words); i++)
-		if ((size_t)(end - at) == strlen(words[i]) &&
-		    !memcmp(at, words[i], strlen(words[i])) && (at == text || at[-1] != '.'))
+		if (span_equals(at, end, words[i]))
 			return true;
-	return false;
+	return span_equals(at, end, "of") && is_const_of(text, at);
 }
 
-/* Ways to reach a name that is not written, or to make code from text. */
-static bool is_opaque(const struct reading *r, const char *text)
+/* Names that reach others or make code from text, also as the text that is a key. */
+static bool is_opaque_word(const struct reading *r)
 {
 	static const char *const words[] = { "\\u",	    "eval",	   "Function",
 					     "import",	    "require",	   "setTimeout",
 					     "setInterval", "constructor", "prototype",
-					     "Reflect",	    "Proxy" };
+					     "Reflect",	    "Proxy",	   "globalThis" };
 	for (size_t i = 0; i < ARRAY_LEN(words); i++)
 		if (script_commands_begin_at(r, words[i]))
 			return true;
-	const char *before = r->p;
-	while (before > text && isspace((unsigned char)before[-1]))
-		before--;
-	return *r->p == '[' && before > text && !is_keyword(text, before) &&
-	       (is_word_char(before[-1]) || strchr(")]}\"'`?.", before[-1]));
+	return false;
 }
 
-bool script_commands(const char *text, size_t len, struct strv *out)
+static bool is_this(const struct reading *r)
 {
-	CLEANUP(strv_release) struct strv found = STRV_INIT;
-	struct reading r = { text, text + len };
-	bool good = true;
-	while (good && r.p < r.end) {
-		good = *r.p && !is_opaque(&r, text) && found.nr < COMMANDS_MAX;
-		if (good && script_commands_begin_at(&r, "tools")) {
-			r.p += strlen("tools");
-			good = take_call(&r, &found);
-		} else {
-			r.p++;
+	const char *end = r->p + strlen("this");
+	return script_commands_begin_at(r, "this") &&
+	       (r->p == r->text || !is_word_char(r->p[-1])) &&
+	       (end == r->end || !is_word_char(*end));
+}
+
+/* Code that reaches a name that is not written, or that this reader doesn't know. */
+static bool is_opaque(const struct reading *r)
+{
+	char before = r->last > r->text ? r->last[-1] : 0, c = *r->p;
+	if (!c || c == '\\' || (unsigned char)c >= 0x80 || is_opaque_word(r) || is_this(r))
+		return true;
+	if (script_commands_begin_at(r, "<!--") || script_commands_begin_at(r, "-->") ||
+	    (c == '#' && r->p == r->text)) /* comments of some scripts */
+		return true;
+	if (c == ':' && before == ']') /* a computed key */
+		return true;
+	return c == '[' && before && !is_keyword(r->text, r->last) &&
+	       (is_word_char(before) || strchr(")]}\"'`?.", before));
+}
+
+/* The rest of a text, or of a template up to its next ${}. It may be a key of an object. */
+static bool skip_text(struct reading *r, char quote)
+{
+	for (; r->p < r->end && *r->p != quote; r->p++) {
+		if (quote == '`' && script_commands_begin_at(r, "${")) {
+			if (r->templates == TEMPLATES_MAX)
+				return false;
+			r->braces[r->templates++] = 0;
+			r->last = r->p += strlen("${");
+			return true;
+		}
+		if (!*r->p || (quote != '`' && strchr("\n\r", *r->p)) || is_opaque_word(r) ||
+		    script_commands_begin_at(r, "tools"))
+			return false;
+		if (*r->p == '\\' && (++r->p >= r->end || !*r->p || !strchr(escape_from, *r->p)))
+			return false;
+	}
+	if (r->p >= r->end)
+		return false;
+	r->last = ++r->p;
+	return true;
+}
+
+/* False for another slash: it may begin a regular expression, which this reader doesn't know. */
+static bool skip_comment(struct reading *r)
+{
+	bool line = script_commands_begin_at(r, "//");
+	if (!line && !script_commands_begin_at(r, "/*"))
+		return false;
+	for (r->p += 2; r->p < r->end; r->p++) {
+		if (line && (*r->p == '\n' || *r->p == '\r'))
+			return true;
+		/* these characters end a line, too */
+		if (line && (script_commands_begin_at(r, "\xe2\x80\xa8") ||
+			     script_commands_begin_at(r, "\xe2\x80\xa9")))
+			return false;
+		if (!line && script_commands_begin_at(r, "*/")) {
+			r->p += 2;
+			return true;
 		}
 	}
-	for (size_t i = 0; good && i < found.nr; i++)
+	return line;
+}
+
+static bool script_brace(struct reading *r, char c)
+{
+	unsigned *open = r->templates ? &r->braces[r->templates - 1] : NULL;
+	r->last = ++r->p;
+	if (open && c == '}' && !*open) {
+		r->templates--;
+		return skip_text(r, '`');
+	}
+	if (open)
+		*open += c == '{' ? 1u : -1u;
+	return true;
+}
+
+/* Only code is searched for calls: the text of a call in a string or comment would hide code. */
+static bool script_step(struct reading *r, struct strv *found, struct strv *dirs)
+{
+	char c = *r->p;
+	if (isspace((unsigned char)c)) {
+		r->p++;
+		return true;
+	}
+	if (c == '/')
+		return skip_comment(r);
+	if (is_opaque(r))
+		return false;
+	if (strchr("\"'`", c)) {
+		r->p++;
+		return skip_text(r, c);
+	}
+	if (c == '{' || c == '}')
+		return script_brace(r, c);
+	bool good = true;
+	if (script_commands_begin_at(r, "tools")) {
+		r->p += strlen("tools");
+		good = take_call(r, found, dirs);
+	} else {
+		r->p++;
+	}
+	r->last = r->p;
+	return good;
+}
+
+bool script_commands(const char *text, size_t len, struct strv *out, struct strv *dirs)
+{
+	CLEANUP(strv_release) struct strv found = STRV_INIT, found_dirs = STRV_INIT;
+	struct reading r = { .p = text, .end = text + len, .text = text, .last = text };
+	bool good = true;
+	while (good && r.p < r.end)
+		good = found.nr < COMMANDS_MAX && script_step(&r, &found, &found_dirs);
+	good = good && !r.templates;
+	for (size_t i = 0; good && i < found.nr; i++) {
 		strv_push(out, found.item[i]);
+		strv_push(dirs, found_dirs.item[i]);
+	}
 	return good && found.nr;
 }

@@ -8,9 +8,10 @@
 
 #include "base/buf.h"
 
-/* Appends each command of the script to @out. False, with @out as it was: there is none, or the
- * script may run others. It uses `tools` for something else, a command is not a literal text, or it
- * could make code from text. */
-bool script_commands(const char *text, size_t len, struct strv *out);
+/* Appends each command of the script to @out, and its directory ("": none is named) to @dirs.
+ * False, with both as they were: a command is missing, or the script may run others. It then uses
+ * `tools` for something else, has a command that is not a literal text, names a shell, or could
+ * reach `tools` by another name or make code from text. */
+bool script_commands(const char *text, size_t len, struct strv *out, struct strv *dirs);
 
 #endif

@@ -35,10 +35,10 @@ static void tool(const char *text)
 {
 	const char *nl = strchr(text, '\n');
 	struct err err = ERR_INIT;
-	CLEANUP(strv_release) struct strv commands = STRV_INIT;
+	CLEANUP(strv_release) struct strv commands = STRV_INIT, dirs = STRV_INIT;
 	if (!nl)
 		return;
-	if (script_commands(nl + 1, strlen(nl + 1), &commands) != (commands.nr > 0))
+	if (script_commands(nl + 1, strlen(nl + 1), &commands, &dirs) != (commands.nr > 0))
 		abort();
 	CLEANUP(free_ptr) char *name = mem_strndup(text, (size_t)(nl - text));
 	CLEANUP(json_release) json_t *args = json_parse(nl + 1, strlen(nl + 1), "arguments", &err);
