@@ -70,11 +70,15 @@ refused 'a model of another provider' "$at" anthropic:m-2,openai:m-9 "2 invalid 
 start --control print x
 wait_for 60 ended
 refused 'a protocol that loads no session' "$(($(of_told prompt 1) + 1))" anthropic:m-2 "2 invalid #$(($(of_told prompt 1) - 1))"
+model '[{"bash":"head -c 20000000 /dev/urandom >$HOME/big"},{"text":"done"}]'
+start model
+wait_for 60 ended
+is "$(of_told notice 1 | wc -l).$(of_told kept 2).$(($(stat -c %s "$file") >> 20))" 1..0 'a session of 20 MB is not copied into the recording, and an event says so'
 start --terminal x
 wait_for 60 eval 'events | grep -q "\"state\":\"run\""'
 refused 'an agent in its own terminal' "$(events | tail -1 | jq .seq)" anthropic:m-2 '2 invalid terminal'
 "$sg" stop --now -S "$id" >"$t/out" 2>&1
-is "$(sessions)" $((before + 2)) 'no session was opened'
+is "$(sessions)" $((before + 3)) 'no session was opened'
 id=$was file=$(echo "$HOME"/.local/share/sandglass/sessions/*-"${was#s-}".glass)
 at=$(($(of_told prompt 1) - 1))
 "$sg" --json fork "$id#$at" --model anthropic:m-4 >forks 2>"$t/out" </dev/null

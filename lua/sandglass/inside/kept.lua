@@ -4,6 +4,13 @@ local quote = require "sandglass.text".sg.quote
 
 local M = { OFTEN_MAX = 1 << 20 }
 local TEXT_MAX = 24 << 20
+local FILES_MAX = TEXT_MAX // 4 * 3   -- bytes, before base64
+
+-- A session that is too large leaves nothing in the recording. One line, so that secrets in it are found there.
+local TAKE = [[cd %s && [ -e %s ] || exit 1
+kb=$(du -sk %s | cut -f1)
+[ "${kb:-0}" -le %d ] || { printf 'it has %%s KB' "$kb" >&2; exit 3; }
+tar -cf - %s | head -c %d | base64 | tr -d '\n']]
 
 -- The place below its home; "." is all of it.
 function M.place(profile, o) return o.kept or profile.kept or (profile.terminal or {}).kept or "." end
@@ -11,7 +18,8 @@ function M.place(profile, o) return o.kept or profile.kept or (profile.terminal 
 -- The copy as text; nil if there is nothing yet, or nil and why not.
 function M.take(box, home, place)
   local parts, size = {}, 0
-  local r, err = box:exec(("cd %s && [ -e %s ] && tar -cf - %s | base64"):format(quote(home), quote(place), quote(place)), {
+  local at = quote(place)
+  local r, err = box:exec(TAKE:format(quote(home), at, at, FILES_MAX >> 10, at, FILES_MAX + 1), {
     on_out = function(s, stream)
       if stream ~= "out" then return end
       size = size + #s
@@ -19,8 +27,10 @@ function M.take(box, home, place)
     end,
   })
   if not r then return nil, err.msg end
-  if size > TEXT_MAX then return nil, ("it has %d MB"):format(size >> 20) end
-  return r.ok and size > 0 and table.concat(parts) or nil
+  if r.code == 3 then return nil, r.err end
+  if size > TEXT_MAX then return nil, ("it has more than %d KB"):format(FILES_MAX >> 10) end
+  if r.ok and size == 0 then return nil, r.err end   -- no tar or no base64
+  return r.ok and table.concat(parts) or nil
 end
 
 -- Is a session of it in its home?
