@@ -54,14 +54,6 @@ void served_tasks_free(struct served_tasks **tp)
 	free(t);
 }
 
-size_t served_tasks_open(const struct served_tasks *t)
-{
-	size_t n = 0;
-	for (size_t i = 0; i < t->nr; i++)
-		n += t->task[i].call != 0;
-	return n;
-}
-
 bool served_tasks_taken(const json_t *params)
 {
 	const json_t *can =

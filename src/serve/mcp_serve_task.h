@@ -2,8 +2,8 @@
  * its action is pending approval, becomes a task if the client declared the extension. The client
  * asks for it by tasks/get, until its end and an hour longer.
  *
- * 1. A task belongs to no connection: it continues when its client's connection ends. It ends with
- *    its call, or by tasks/cancel.
+ * 1. A task belongs to no connection: over HTTP it continues when its client's connection ends. It
+ *    ends with its call, by tasks/cancel, or with the server.
  * 2. Its id can't be guessed; a client that has it may use the task.
  * 3. A tool that fails is a completed task whose result has isError. A task has failed if its call
  *    has no answer (the session has ended).
@@ -32,7 +32,5 @@ bool served_task_answer(struct served_tasks *t, uint64_t call, const json_t *ans
 			const struct err *err);
 /* Answers tasks/get, tasks/update, and tasks/cancel. Returns false for other methods. */
 bool served_task_request(struct served_tasks *t, struct mcp_peer *p, const struct rpc_msg *m);
-/* Tasks that have not ended. */
-size_t served_tasks_open(const struct served_tasks *t);
 
 #endif
