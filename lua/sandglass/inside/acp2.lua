@@ -9,6 +9,7 @@ local str = require "sandglass.inside.told".str
 local parts = acp.parts
 local M = { name = "acp-v2" }
 local INIT_S, SESSION_S = 60, 120
+local CHUNKS_MAX = 500   -- of a call; each one has the whole output put together
 local STATUS = { paused = "in_progress", cancelled = "failed" }
 
 local function list_of(v) return type(v) == "table" and v or {} end
@@ -52,11 +53,19 @@ local updates = {
   agent_message_chunk = piece "text", agent_thought_chunk = piece "thought", agent_message = message "text", agent_thought = message "thought",
   usage_update = parts.updates.usage_update, session_info_update = parts.updates.session_info_update, notice = parts.updates.notice,
 }
-function updates.tool_call_update(s, u) s.told.call(u.toolCallId, call_fields(u)) end
+function updates.tool_call_update(s, u)
+  s.told.call(u.toolCallId, call_fields(u))
+  if u.status == "completed" or u.status == "failed" or u.status == "cancelled" then s.content[str(u.toolCallId)] = nil end
+end
 function updates.tool_call_content_chunk(s, u)
   local id = str(u.toolCallId)
   local c = s.content[id] or {}
   s.content[id] = c
+  if #c == CHUNKS_MAX and not c.over then
+    c.over = true
+    s.told.put("odd", ("call %s has more than %d pieces of output: the others are not shown"):format(id, CHUNKS_MAX))
+  end
+  if c.over then return end
   c[#c + 1] = u.content
   s.told.call(u.toolCallId, call_fields { content = c })
 end
