@@ -1,6 +1,7 @@
 #include <string.h>
 
 #include "action/policy_priv.h"
+#include "wire/clone.h"
 
 static void push_names(struct buf *out, const char *path)
 {
@@ -19,6 +20,17 @@ static void push_names(struct buf *out, const char *path)
 	}
 }
 
+/* Bytes before "/workspace" in its second place: the same files, so the same rules. */
+static size_t clone_prefix(const struct buf *path)
+{
+	static const char again[] = CLONE_FROM BOX_CWD;
+	size_t len = sizeof(again) - 1;
+	if (path->len < len || memcmp(path->data, again, len) != 0 ||
+	    (path->len > len && path->data[len] != '/'))
+		return 0;
+	return strlen(CLONE_FROM);
+}
+
 void path_resolve(const char *cwd, const char *path, const char *home, struct buf *out)
 {
 	CLEANUP(buf_release) struct buf b = BUF_INIT;
@@ -33,7 +45,8 @@ void path_resolve(const char *cwd, const char *path, const char *home, struct bu
 	push_names(&b, path);
 	if (!b.len)
 		buf_putc(&b, '/');
-	buf_append(out, b.data, b.len);
+	size_t skip = clone_prefix(&b);
+	buf_append(out, b.data + skip, b.len - skip);
 }
 
 bool pattern_path(const char *glob, const char *abs_path, const char *home)

@@ -10,6 +10,7 @@
 #include "base/fd.h"
 #include "base/mem.h"
 #include "keeper/keeper_priv.h"
+#include "wire/clone.h"
 
 /* The sandbox's root is assembled here and passed to bubblewrap in one piece: each bind of
  * bubblewrap's own makes it read all mounts. */
@@ -54,7 +55,6 @@ static int make_git_stage(struct err *err)
  * reached over file://, which is for the workspace itself. The mount is a peer of the
  * first, so layers mounted on one show on the other. Its directory can be searched, but not listed,
  * so that searches from / find no file twice. */
-#define CLONE_FROM "/run/sandglass/clone"
 #define ETC_GIT_MORE                                                                               \
 	"[url \"file:///workspace\"]\n\tinsteadOf = /workspace\n"                                  \
 	"[url \"file:///workspace/.\"]\n\tinsteadOf = /workspace/.\n"                              \

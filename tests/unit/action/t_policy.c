@@ -387,6 +387,12 @@ static void patterns(void)
 	buf_reset(&b);
 	path_resolve(NULL, "~", "/h", &b);
 	is_str(buf_cstr(&b), "/h", "home");
+	buf_reset(&b);
+	path_resolve("/run/sandglass/clone/workspace", "a", "/h", &b);
+	is_str(buf_cstr(&b), "/workspace/a", "the second mount of the workspace");
+	buf_reset(&b);
+	path_resolve(NULL, "/run/sandglass/clone/workspaces", "/h", &b);
+	is_str(buf_cstr(&b), "/run/sandglass/clone/workspaces", "another path beside it");
 	CLEANUP(buf_release) struct buf hostile = BUF_INIT;
 	for (int i = 0; i < 100000; i++)
 		buf_putc(&hostile, 'a');
