@@ -131,6 +131,10 @@ static void rubbish_done(void *self)
 {
 	struct box_rubbish *r = self;
 	struct box_states *b = r->of;
+	if (!b) { /* the session has ended */
+		rubbish_free(r);
+		return;
+	}
 	if (r->err.code != ERR_NONE && r->err.code != ERR_NOENT)
 		super_warn(b->s, NULL, "files of a closed sandbox remain: %s", r->err.text);
 	rubbish_free(r);
@@ -226,6 +230,8 @@ void box_state_end(struct super *s)
 			fprintf(stderr, "sandglass: %s\n", err.text);
 		rubbish_free(r);
 	}
+	if (b->running)
+		b->running->of = NULL;
 	if (!b->keep && dir_remove(b->dir, &err) < 0)
 		fprintf(stderr, "sandglass: %s\n", err.text);
 	free(b->stays);
