@@ -28,7 +28,7 @@
 ---@field accept? "reduced" accepts sandboxes without namespaces
 ---@field box_uid? integer        uid of sandboxes when root starts sandglass
 ---@field user? string            your name in decisions
----@field keep? { file: sg.Size?, hash_only: string[]?, days: integer?, size: sg.Size?, label: string[]?, tokens: boolean? } Keeps larger files and files that match hash_only by hash only. Removes merged sessions after `days`, and the oldest beyond `size`, except those with a `label`. tokens = false: live tokens in output are not recorded; files with one are kept by hash only. A merge leaves such files out.
+---@field keep? { file: sg.Size?, hash_only: string[]?, days: integer?, size: sg.Size?, label: string[]?, tokens: boolean? } Keeps larger files and files that match hash_only by hash only. Removes merged sessions after `days`, and the oldest beyond `size`, except those with a `label`. tokens = false: live tokens in output and input are not recorded; files with one are kept by hash only. A merge leaves such files out.
 ---@field limits? { mem: sg.Size?, cpus: number?, pids: integer?, disk: sg.Size?, time: sg.Time? } of every sandbox
 ---@field terminal? { prefix: string? } the key that opens the overlay over an agent's own interface, like "C-b"
 ---@field notify? { command: string[]?, bell: boolean?, when: string?, host: string? } How to notify you of pending approvals. when: a filter over pending actions. host: this host in the ssh lines of SANDGLASS_APPROVE and SANDGLASS_DENY.

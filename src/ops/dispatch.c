@@ -85,14 +85,25 @@ static void start_op(struct call *c, const struct op *op)
 			  c->agent, secret_ready, c);
 }
 
+/* The event of a call comes before its effect. Live tokens of input are known before both. */
+static void dispatch_know_tokens(struct super *s, const json_t *args)
+{
+	CLEANUP(buf_release) struct buf data = BUF_INIT, held = BUF_INIT, clean = BUF_INIT;
+	if (json_get_bytes(json_object_get(args, "data"), &data))
+		record_clean_input(s->record, &held, buf_cstr(&data), data.len, true, &clean);
+}
+
 static void dispatch_note(struct host *h, struct super *s, uint64_t id, const json_t *body)
 {
-	if (!strcmp(json_str(body, "op", ""), "module"))
+	const char *op = json_str(body, "op", "");
+	if (!strcmp(op, "module"))
 		return; /* host.module records the text */
+	if (!strcmp(op, "proc.write") || !strcmp(op, "shell.send"))
+		dispatch_know_tokens(s, json_object_get(body, "args"));
 	json_t *small = luahost_call_small(body);
 	json_t *args = json_object_get(small, "args"),
 	       *messages = json_object_get(args, "messages");
-	if (!strcmp(json_str(body, "op", ""), "model.call") && json_is_array(messages))
+	if (!strcmp(op, "model.call") && json_is_array(messages))
 		json_put(args, "messages", record_list(s->record, json_incref(messages)));
 	json_put_int(small, "id", (int64_t)id);
 	record_append_json(s->record, EV_HOST_CALL, luahost_start_seq(h), 0, 0, 0, small);

@@ -404,8 +404,12 @@ void op_shell_send(struct call *c)
 	struct ev_proc_stdin body = { .hidden = hidden,
 				      .has_data_bytes = hidden,
 				      .data_bytes = (int64_t)data.n };
+	CLEANUP(buf_release) struct buf clean = BUF_INIT;
 	if (!hidden)
-		body.data = data;
+		body.held_bytes =
+			record_typed_input(c->super->record, j->id, data.s, data.n, &clean);
+	if (!hidden)
+		body.data = (struct ev_text){ buf_cstr(&clean), clean.len };
 	uint64_t seq = record_ev_proc_stdin(
 		c->super->record,
 		&(struct event){

@@ -60,4 +60,21 @@ is "$("$SANDGLASS" tree "$session" --json | jq -r 'select(.path == "token" or .p
 	'the file with it is kept by hash only'
 "$SANDGLASS" verify hidden >out 2>&1
 is $? 0 'that session verifies'
+cat >sent.lua <<L
+local box <close> = require "sandglass".sandbox { repo = "repo" }
+local token = "ghp_$value" .. "17"
+local sh = box:shell()
+assert(sh:run("echo 'IFS= read -r x' >ask"))
+assert(sh:send("sh ask\\n" .. token .. "\\n"))
+assert(sh:run "true")
+sh:close()
+local cat = box:spawn { "cat" }
+assert(cat:write("in " .. token .. "\\n", { eof = true }))
+cat:wait()
+L
+"$SANDGLASS" run sent.lua --name sent --config config.lua --no-tui --no-input </dev/null >out 2>&1
+is $? 0 'a script types a token'
+"$SANDGLASS" events sent --json >events
+is "$(grep -c "${value}17" events) $(jq -r 'select(.kind == "proc.stdin") | .body.data // empty' events | grep -c '<secret:token-github-')" '0 2' \
+	'the recording has a name for it in their input and in the calls'
 finish
