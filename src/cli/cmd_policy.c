@@ -100,21 +100,24 @@ static int cmd_policy_check(struct cmd_ctx *ctx)
 /* --- explain ----------------------------------------------------------------------------------
  */
 
-enum { POLICY_LEVELS = 16 };
-
 struct set {
-	struct policy *item[3 + 2 * POLICY_LEVELS];
-	size_t nr;
+	struct policy **item;
+	size_t nr, cap;
 };
+
+static int cmd_policy_load(struct set *s, const char *path, struct err *err)
+{
+	struct policy *p;
+	if (policy_file_load(path, &p, err) < 0)
+		return -1;
+	GROW(s->item, s->nr, s->cap);
+	s->item[s->nr++] = p;
+	return 0;
+}
 
 static int cmd_policy_add(struct set *s, const char *path, struct err *err)
 {
-	if (access(path, F_OK) != 0)
-		return 0;
-	if (policy_file_load(path, &s->item[s->nr], err) < 0)
-		return -1;
-	s->nr++;
-	return 0;
+	return access(path, F_OK) == 0 ? cmd_policy_load(s, path, err) : 0;
 }
 
 static int cmd_policy_add_project(struct cmd_ctx *ctx, struct set *s, const char *path,
@@ -146,10 +149,9 @@ static int load_all(struct cmd_ctx *ctx, struct set *s, struct err *err)
 	if (c)
 		config_close(&c);
 	if (more)
-		rc = policy_file_load(more, &s->item[s->nr], err);
-	s->nr += more && rc == 0;
+		rc = cmd_policy_load(s, more, err);
 	path_project_levels(".", &level);
-	for (size_t i = 0; i < level.nr && i < POLICY_LEVELS && rc == 0; i++) {
+	for (size_t i = 0; i < level.nr && rc == 0; i++) {
 		CLEANUP(free_ptr) char *rules = path_join(level.item[i], policy_file_project);
 		CLEANUP(free_ptr) char *added = path_join(level.item[i], ADDED_FILE);
 		rc = cmd_policy_add_project(ctx, s, i ? rules : policy_file_project, err);
@@ -256,6 +258,7 @@ static int cmd_policy_explain(struct cmd_ctx *ctx)
 		cmd_policy_judge(ctx, &s, wall);
 	for (size_t i = 0; i < s.nr; i++)
 		policy_free(&s.item[i]);
+	free(s.item);
 	return rc < 0 ? cmd_fail(ctx, &err) : EXIT_DONE;
 }
 

@@ -37,6 +37,10 @@ cd "$t/repo/src" || exit 1
 run below
 is "$(denied below)" '"denied":1' 'a run from below the repository'
 is "$("$sg" policy explain 'touch marker' | head -1)" deny 'policy explain there'
+deep=$t/repo$(printf '/d%.0s' {1..20})
+mkdir -p "$deep"
+is "$("$sg" -C "$deep" policy explain 'touch marker' | head -1)" deny 'and 20 directories below'
+rm -r "$t/repo/d"
 cd "$t" || exit 1
 timeout 60 "$sg" run --no-tui --name three two.lua -- --repo repo </dev/null >"$t/out" 2>&1
 like "$(cat "$t/out")" 'no-marker no-marker no-marker' 'three sandboxes of a script'
