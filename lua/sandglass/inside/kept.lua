@@ -3,7 +3,7 @@
 local quote = require "sandglass.text".sg.quote
 
 local M = { OFTEN_MAX = 1 << 20 }
-local TEXT_MAX = 24 << 20
+local TEXT_MAX = 8 << 20
 local FILES_MAX = TEXT_MAX // 4 * 3   -- bytes, before base64
 
 -- A session that is too large leaves nothing in the recording. One line, so that secrets in it are found there.
