@@ -73,7 +73,8 @@ static size_t between_keys(const char *p, size_t len)
 			n++;
 	else
 		return len > 1 ? 2 : 1;
-	return n < len ? n + 1 : len;
+	bool two = n + 1 < len && p[1] == ']' && p[n] == '\033' && p[n + 1] == '\\';
+	return n < len ? n + 1 + two : len;
 }
 
 static void flat_make(struct flat_text *f, const struct buf *b, bool pty)

@@ -97,9 +97,15 @@ static void test_typed_echo(struct record *r, struct buf *tapped)
 	snprintf(colored, sizeof colored, "\033[27m%c", token[30]);
 	keys[30] = colored;
 	type_keys(r, tapped, keys, nr);
-	ok(!strstr(buf_cstr(tapped), "RTS") && !strstr(buf_cstr(tapped), "ncsn") &&
+	ok(!strstr(buf_cstr(tapped), "uTSO") && !strstr(buf_cstr(tapped), "ncns") &&
 		   strstr(buf_cstr(tapped), "<secret:token-github-1>\r\n"),
 	   "over a margin and with colors: %s", buf_cstr(tapped));
+	char titled[32];
+	snprintf(titled, sizeof titled, "\033]0;title\033\\%c", token[30]);
+	keys[30] = titled;
+	type_keys(r, tapped, keys, nr);
+	ok(!strstr(buf_cstr(tapped), "uTSO") && !strstr(buf_cstr(tapped), "ncns"),
+	   "and with a title: %s", buf_cstr(tapped));
 }
 
 /* Nothing of ordinary words waits for the next key. */
