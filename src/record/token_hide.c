@@ -112,7 +112,8 @@ static size_t token_hide_ready(const struct flat_text *f, size_t past, int strea
 		typed = live_token_pending(text, len, LEAST_TYPED);
 	wait = typed > wait ? typed : wait;
 	wait = wait > len - past ? len - past : wait;
-	return wait > PENDING_MAX ? len : len - wait;
+	/* with the sequences between its bytes */
+	return f->at[len] - f->at[len - wait] > PENDING_MAX ? len : len - wait;
 }
 
 /* Keeps the last bytes that a terminal was given. */

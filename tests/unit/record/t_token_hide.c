@@ -64,6 +64,27 @@ static size_t shown_at_once(struct record *r, struct buf *tapped, const char *te
 	return len;
 }
 
+/* A beginning of a token, and sequences without an end between it and the next key. */
+static void test_endless_sequences(struct record *r, struct buf *tapped)
+{
+	enum { PIECES = 4000 };
+	static const char piece[] = "\033[1m\033[0m";
+	size_t most = 0, len = strlen("ghp_zQWB");
+	json_t *b = json_object();
+	json_put_str(b, "kind", "shell");
+	uint64_t action = record_append_json(r, 100, 1, 5, 6, 0, b);
+	buf_reset(tapped);
+	record_output(r, action, STREAM_PTY, "ghp_zQWB", len);
+	for (size_t i = 0; i < PIECES; i++) {
+		record_output(r, action, STREAM_PTY, piece, strlen(piece));
+		len += strlen(piece);
+		most = len - tapped->len > most ? len - tapped->len : most;
+	}
+	record_output_end(r, action);
+	is_int((int64_t)tapped->len, (int64_t)len, "endless sequences after a beginning are kept");
+	ok(most <= 17 << 10, "and at most %zu bytes of them wait", most);
+}
+
 /* The echo of <keys>, which come one by one. */
 static void type_keys(struct record *r, struct buf *tapped, const char *const *keys, size_t nr)
 {
@@ -236,6 +257,7 @@ int main(void)
 	       "text after a private key does not wait for more");
 	help_loop = l;
 	test_typed_echo(r, &tapped);
+	test_endless_sequences(r, &tapped);
 	test_typed_input(r);
 	json_t *b = json_object();
 	json_put_str(b, "text", line);
