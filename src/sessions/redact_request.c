@@ -1,5 +1,6 @@
 #include "sessions/redact_request.h"
 
+#include <inttypes.h>
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
@@ -42,6 +43,29 @@ static int segments_of(struct record *r, uint64_t action, uint64_t **out, size_t
 	if (rc == 0 && !*nr)
 		rc = err_set(err, ERR_NOENT, "#%llu has no recorded output",
 			     (unsigned long long)action);
+	return rc;
+}
+
+/* The events that have keyframes of the action's terminal: they show its output. */
+static int redact_request_keyframes_of(struct record *r, uint64_t action, uint64_t **out,
+				       size_t *nr, struct err *err)
+{
+	struct session *s;
+	struct sql_table t = { 0 };
+	size_t cap = 0;
+	CLEANUP(free_ptr)
+	char *sql = mem_printf("SELECT seq FROM event WHERE action = %" PRIu64
+			       " AND kind = %d AND body IS NOT NULL",
+			       action, EV_TERMINAL_SCREEN);
+	if (session_open(&s, record_path(r), err) < 0)
+		return -1;
+	int rc = sql_own(s, sql, SIZE_MAX, &t, err);
+	for (size_t i = 0; rc == 0 && i < t.rows; i++) {
+		GROW(*out, *nr, cap);
+		(*out)[(*nr)++] = strtoull(t.cell[i], NULL, 10);
+	}
+	sql_table_release(&t);
+	session_close(&s);
 	return rc;
 }
 
@@ -103,8 +127,8 @@ int redact_request_begin(struct record *r, const struct removal_wish *w, removal
 {
 	CLEANUP(buf_release) struct buf who = BUF_INIT;
 	struct object_id oid;
-	uint64_t *rows = NULL;
-	size_t nr = 0;
+	uint64_t *rows = NULL, *keys = NULL;
+	size_t nr = 0, nr_keys = 0;
 	int rc = 0;
 	if (!w->why || !*w->why)
 		return err_set(
@@ -116,8 +140,12 @@ int redact_request_begin(struct record *r, const struct removal_wish *w, removal
 	if (w->object && !hex_parse(w->object, strlen(w->object), oid.b, sizeof(oid.b)))
 		return err_set(err, ERR_USAGE, "--object: expected 40 hexadecimal digits, got '%s'",
 			       w->object);
-	if (w->output && segments_of(r, w->seq, &rows, &nr, err) < 0)
+	if (w->output && (segments_of(r, w->seq, &rows, &nr, err) < 0 ||
+			  redact_request_keyframes_of(r, w->seq, &keys, &nr_keys, err) < 0)) {
+		free(rows);
+		free(keys);
 		return -1;
+	}
 	if (w->messages && redact_request_messages_of(r, w->messages, &rows, &nr, err) < 0)
 		return -1;
 	redact_request_who_text(w->who, &who);
@@ -133,7 +161,14 @@ int redact_request_begin(struct record *r, const struct removal_wish *w, removal
 		m->left += rc == 0;
 		m->nr += rc == 0;
 	}
+	for (size_t i = 0; rc == 0 && i < nr_keys; i++) {
+		rc = record_redact(r, "event", keys[i], NULL, buf_cstr(&who), w->why, one_done, m,
+				   err);
+		m->left += rc == 0;
+		m->nr += rc == 0;
+	}
 	free(rows);
+	free(keys);
 	m->left--;
 	/* some are being removed and are reported; the rest can be requested again */
 	if (rc < 0 && !m->left) {

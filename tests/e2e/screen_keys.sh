@@ -51,6 +51,9 @@ ok $? "and at the end"
 like "$(shown "$s" "$last")" '\([0-9,.]+ ?M?[^ ]* bytes before this' "it is made from a keyframe"
 hits=$("$sg" search -S "$s" 'written once' --json 2>/dev/null | grep -c .)
 is "$hits" 1 "search finds text once, not in each keyframe"
+"$sg" redact "$s#$action" --output --why 'it shows a secret' --yes >"$t/out" 2>&1 </dev/null
+is $? 0 "the output is redacted"
+is "$(events "$s" | grep '"kind":"terminal.screen"' | grep -c '"data"')" 0 "and no keyframe still shows it"
 "$sg" verify "$s" >/dev/null 2>&1
 ok $? "the recording verifies"
 is "$(find "$HOME/.local/share/sandglass/sessions" -name '*.glass-*' | wc -l)" 0 "one file is left"
