@@ -10,7 +10,8 @@
 #include "wire/screen.h"
 
 enum {
-	LATER = 128 << 10,   /* bytes after which a failed keyframe is tried again */
+	LATER = 128 << 10,   /* bytes, at least, after which a failed keyframe is tried again */
+	LATER_PART = 8,	     /* and this part of what a failed attempt costs to feed again */
 	SINCE_MAX = 8 << 20, /* of output without a keyframe */
 	SIZE_RATIO = 16,     /* of output to keyframes, at least */
 	ESC = 0x1b,
@@ -101,7 +102,8 @@ static void key_try(struct keyframes *k, keyframe_fn *fn, void *self)
 	CLEANUP(buf_release) struct buf key = BUF_INIT;
 	if (!vt_again(&k->vt, &k->modes, &key)) {
 		make_anew(k);
-		k->due = k->off + LATER;
+		size_t later = k->since.len / LATER_PART;
+		k->due = k->off + (later > LATER ? later : LATER);
 		return;
 	}
 	fn(self, k->off, k->rows, k->cols, &key);
