@@ -216,15 +216,36 @@ static void key_send_piece(struct screen_keys *k, struct key_screen *t)
 	t->asked = true;
 }
 
+static bool key_screen_due(const struct key_screen *t)
+{
+	return !t->gone && t->fresh >= (t->begun ? SCREEN_PIECE : SCREEN_KEY_EVERY);
+}
+
+/* Forgets terminals whose actions have ended and whose keyframes are made: the process holds
+ * SCREEN_TERMINALS at most. */
+static void key_screens_drop(struct screen_keys *k)
+{
+	for (struct key_screen **at = &k->all, *t; (t = *at);) {
+		bool busy = !k->gone && (t->asked || key_screen_due(t));
+		if (busy || gate_action(k->s->gate, t->action)) {
+			at = &t->next;
+			continue;
+		}
+		*at = t->next;
+		if (t->begun && k->stream)
+			stream_send(k->stream, SCREEN_END, t->action, "", 0);
+		key_screen_free(t);
+	}
+}
+
 static void keys_look(void *self)
 {
 	struct screen_keys *k = self;
 	k->looks = false;
-	for (struct key_screen *t = k->all; t; t = t->next) {
-		uint64_t enough = t->begun ? SCREEN_PIECE : SCREEN_KEY_EVERY;
-		if (!t->gone && !t->asked && t->fresh >= enough && keys_ready(k))
+	for (struct key_screen *t = k->all; t; t = t->next)
+		if (!t->asked && key_screen_due(t) && keys_ready(k))
 			key_send_piece(k, t);
-	}
+	key_screens_drop(k);
 }
 
 static struct key_screen *key_screen_new(struct screen_keys *k, uint64_t id)
@@ -232,6 +253,7 @@ static struct key_screen *key_screen_new(struct screen_keys *k, uint64_t id)
 	const struct action *act = gate_action(k->s->gate, id);
 	if (!act)
 		return NULL;
+	key_screens_drop(k);
 	const struct action_spec *spec = action_spec(act);
 	struct key_screen *t = NEW(struct key_screen);
 	bool shell = spec->tool && !strncmp(spec->tool, "shell", 5); /* as ui/rows/pty.c */
