@@ -28,6 +28,7 @@ struct key_screen { /* one terminal */
 	int rows, cols;
 	bool bare_lf, begun, gone; /* gone: it gets no keyframe any longer */
 	uint64_t fresh, sent;	   /* bytes: new since the last look; given to the process */
+	uint64_t next_key;	   /* offset before which the process may send no keyframe */
 	bool asked;		   /* the process has a piece of it */
 	struct key_size *size;
 	size_t nr_sizes, cap_sizes;
@@ -94,7 +95,7 @@ static struct key_screen *key_screen_of(const struct screen_keys *k, uint64_t id
 	return t;
 }
 
-static void keyframe_came(struct screen_keys *k, const struct key_screen *t, const struct frame *f)
+static void keyframe_came(struct screen_keys *k, struct key_screen *t, const struct frame *f)
 {
 	const char *data = memchr(f->body, '\n', f->len);
 	uint64_t at;
@@ -105,8 +106,10 @@ static void keyframe_came(struct screen_keys *k, const struct key_screen *t, con
 		return;
 	memcpy(head, f->body, len);
 	head[len] = 0;
-	if (sscanf(head, "%" SCNu64 " %d %d", &at, &rows, &cols) != 3 || at > t->sent)
+	if (sscanf(head, "%" SCNu64 " %d %d", &at, &rows, &cols) != 3 || at > t->sent ||
+	    at < t->next_key)
 		return;
+	t->next_key = at + SCREEN_KEY_EVERY;
 	json_t *body = json_object();
 	json_put_int(body, "at", (int64_t)at);
 	json_put_int(body, "rows", rows);
@@ -261,6 +264,7 @@ static struct key_screen *key_screen_new(struct screen_keys *k, uint64_t id)
 				  .action = id,
 				  .agent = spec->agent,
 				  .box = spec->box,
+				  .next_key = SCREEN_KEY_EVERY,
 				  .bare_lf = shell };
 	t->rows = (int)json_int(spec->args, "rows", shell ? 40 : 24);
 	t->cols = (int)json_int(spec->args, "cols", shell ? 120 : 80);
