@@ -1,6 +1,6 @@
 /* Do the files of a merge have all that the commits of the sandbox's HEAD hold? Commits may hold
- * more than working files: a history that was written anew, a file that is no longer tracked, an
- * ignored one that was added, or a mode that only the index has. */
+ * more than working files: a rewritten history, a file that HEAD stopped tracking, an ignored
+ * one that was added, or a mode that only the index has. */
 #include <stdlib.h>
 #include <string.h>
 
