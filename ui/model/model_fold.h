@@ -1,5 +1,5 @@
-/* Inside of model_apply: model_fold.c for agents, actions and the session, model_fold_box.c for
- * boxes, dry runs and second runs of commands. */
+/* Inside of model_apply: model_fold.c for agents, model_fold_action.c for actions,
+ * model_fold_session.c for the session, model_fold_box.c for sandboxes, dry runs, and repeats. */
 #ifndef UI_MODEL_FOLD_H
 #define UI_MODEL_FOLD_H
 
@@ -16,7 +16,20 @@ struct model_agent *fold_agent(struct model *m, uint64_t id);
 struct model_box *fold_box(struct model *m, uint64_t id);
 struct model_action *fold_action(struct model *m, uint64_t id);
 
-/* @body: the struct of the event's kind. */
+/* The script as an agent: its own actions are a row of the fleet once there are any. NULL before
+ * the session's start is known. */
+struct model_agent *fold_script_agent(struct model *m, const struct event *ev);
+/* The model's copy of a text with few values, kept until the model goes. */
+const char *fold_intern(struct model *m, struct ev_text t);
+struct limits fold_limits_of(const struct ev_limits *l);
+
+/* @body: the struct of the event's kind. @a: the agent that the event names; NULL none. */
+void fold_action_requested(struct model *m, struct model_agent *a, const struct event *ev,
+			   const struct ev_action_requested *o);
+void fold_action_event(struct model *m, struct model_agent *a, const struct event *ev,
+		       const void *body);
+void fold_session_event(struct model *m, struct model_agent *a, const struct event *ev,
+			const void *body);
 void fold_box_open(struct model *m, const struct event *ev, const struct ev_box_open *o);
 void fold_box_event(struct model *m, const struct event *ev, const void *body);
 void fold_dry_run(struct model *m, const struct event *ev, const void *body);
