@@ -157,7 +157,7 @@ struct secrets *record_hidden(const struct record *r)
 }
 
 /* The kinds of all events of @action in order: "action.requested action.judged ...". */
-static const char *fake_life(const struct record *r, uint64_t action)
+UNUSED static const char *fake_life(const struct record *r, uint64_t action)
 {
 	static char text[1000];
 	text[0] = 0;

@@ -245,4 +245,10 @@ static const char *w_state(uint64_t id)
 	return a ? names[action_state(a)] : "gone";
 }
 
+/* a push asks, a forced one is denied */
+#define ASK_PUSH "{\"file\":\"p.lua\",\"rules\":[{\"name\":\"no-push\",\"verdict\":\"ask\",\"line\":22,\"cmd\":\"git push *\"," \
+		 "\"why\":\"publishing requires approval\"}," \
+		 "{\"name\":\"force\",\"verdict\":\"deny\",\"line\":30,\"cmd\":[\"git push ... --force*\",\"git push ... -f\"]," \
+		 "\"say\":\"never by force\"}]}"
+
 #endif
