@@ -234,6 +234,15 @@ void call_result(struct call *c, const struct action_result *res)
 		call_answer(c, call_res(c, res));
 }
 
+void call_answer_stored(struct call *c, const struct action_result *res)
+{
+	if (!call_outcome(c, res))
+		return;
+	json_t *v = json_copy(json_object_get(res->body, "result"));
+	json_put_int(v, "event", (int64_t)res->id);
+	call_answer(c, v);
+}
+
 bool call_bytes(struct call *c, const char *key, const char **out)
 {
 	const json_t *v = json_object_get(c->args, key);

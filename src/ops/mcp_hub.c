@@ -317,11 +317,7 @@ static void open_done(struct call *c, const struct action_result *res)
 		call_fail(c, "backend", NULL, NULL, res->id, "%s", why);
 		return;
 	}
-	if (!call_outcome(c, res))
-		return;
-	json_t *v = json_copy(json_object_get(res->body, "result"));
-	json_put_int(v, "event", (int64_t)res->id);
-	call_answer(c, v);
+	call_answer_stored(c, res);
 }
 
 /* --- ops -------------------------------------------------------------------------------------- */

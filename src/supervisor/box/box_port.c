@@ -390,11 +390,7 @@ static void box_port_cancel(void *self, struct action *a, const char *how)
 
 static void url_done(struct call *c, const struct action_result *res)
 {
-	if (!call_outcome(c, res))
-		return;
-	json_t *v = json_copy(json_object_get(res->body, "result"));
-	json_put_int(v, "event", (int64_t)res->id);
-	call_answer(c, v);
+	call_answer_stored(c, res);
 }
 
 void op_box_url(struct call *c)

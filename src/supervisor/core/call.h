@@ -51,6 +51,8 @@ void call_output(struct call *c, enum record_stream stream, const void *bytes, s
 void call_result(struct call *c, const struct action_result *res);
 /* false: it was no success and has been answered */
 bool call_outcome(struct call *c, const struct action_result *res);
+/* Answers with "result" of the action's body and its number as "event", if it was a success. */
+void call_answer_stored(struct call *c, const struct action_result *res);
 /* *out: the text args.KEY, which may be bytes that are not UTF-8; it lives as long as @c; NULL
  * absent. false: answered with an error. */
 bool call_bytes(struct call *c, const char *key, const char **out);
