@@ -159,10 +159,11 @@ static bool w_rejected(void *self, uint64_t action)
 
 static void w_open(void)
 {
-	static const struct gate_ops ops = {
-		.rejected = w_rejected,
-		.snapshot = w_snapshot, .on_held = w_held, .on_budget = w_budget, .on_kill = w_kill
-	};
+	static const struct gate_ops ops = { .rejected = w_rejected,
+					     .snapshot = w_snapshot,
+					     .on_held = w_held,
+					     .on_budget = w_budget,
+					     .on_kill = w_kill };
 	static const struct gate_judge judge = { w_when, NULL };
 	struct err err = ERR_INIT;
 	memset(&W, 0, sizeof(W));
@@ -246,9 +247,11 @@ static const char *w_state(uint64_t id)
 }
 
 /* a push asks, a forced one is denied */
-#define ASK_PUSH "{\"file\":\"p.lua\",\"rules\":[{\"name\":\"no-push\",\"verdict\":\"ask\",\"line\":22,\"cmd\":\"git push *\"," \
-		 "\"why\":\"publishing requires approval\"}," \
-		 "{\"name\":\"force\",\"verdict\":\"deny\",\"line\":30,\"cmd\":[\"git push ... --force*\",\"git push ... -f\"]," \
-		 "\"say\":\"never by force\"}]}"
+#define ASK_PUSH                                                                                   \
+	"{\"file\":\"p.lua\",\"rules\":["                                                          \
+	"{\"name\":\"no-push\",\"verdict\":\"ask\",\"line\":22,\"cmd\":\"git push *\","            \
+	"\"why\":\"publishing requires approval\"},"                                               \
+	"{\"name\":\"force\",\"verdict\":\"deny\",\"line\":30,"                                    \
+	"\"cmd\":[\"git push ... --force*\",\"git push ... -f\"],\"say\":\"never by force\"}]}"
 
 #endif
